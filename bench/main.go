@@ -87,7 +87,7 @@ func (b *bench) all(ctx context.Context, out string, now func() time.Time) (err 
 		measure func(context.Context) ([]figure, error)
 	}{
 		{"starts", b.starts},
-		{"turns", b.turns},
+		{"turns", b.turnCost},
 		{"history", b.history},
 		{"resume", b.resumed},
 		{"trees", b.trees},

@@ -164,8 +164,8 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 		{
 			what:      "whole process, two phases of one turn",
 			unit:      "ms",
-			ours:      medianOf(got[0], sample.whole),
-			base:      medianOf(got[3], sample.whole),
+			ours:      medianOf(got[0], sample.total),
+			base:      medianOf(got[3], sample.total),
 			baseline:  "durable floor",
 			mostRatio: 2,
 			bound:     starting,
@@ -190,8 +190,8 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 	}, nil
 }
 
-// turns is what a turn with one read costs: the difference of 100 and 20.
-func (b *bench) turns(ctx context.Context) ([]figure, error) {
+// turnCost is what a turn with one read costs: the difference of 100 and 20.
+func (b *bench) turnCost(ctx context.Context) ([]figure, error) {
 	repo, err := b.repo(ctx)
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (b *bench) turns(ctx context.Context) ([]figure, error) {
 	}
 	per := make([]float64, len(programs))
 	for i := range programs {
-		per[i] = (medianOf(many[i], sample.whole) - medianOf(few[i], sample.whole)) / 80
+		per[i] = (medianOf(many[i], sample.total) - medianOf(few[i], sample.total)) / 80
 	}
 	return []figure{
 		{
@@ -409,7 +409,7 @@ func (b *bench) walls(ctx context.Context, commands ...[]string) ([]float64, err
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func (s sample) started() float64   { return milliseconds(s.first) }
-func (s sample) whole() float64     { return milliseconds(s.wall) }
+func (s sample) total() float64     { return milliseconds(s.wall) }
 func (s sample) peakMiB() float64   { return float64(s.peak) / 1024 }
 func (s sample) ownMemory() float64 { return float64(s.own) / 1024 }
 func (s sample) kib() float64       { return float64(s.bytes) / 1024 }

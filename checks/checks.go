@@ -189,7 +189,7 @@ func (w *lineWriter) flush() {
 		w.emit(w.rest)
 		w.rest = nil
 	}
-	if rest := w.quiet.rest(); rest != "" {
+	if rest := w.quiet.unfinished(); rest != "" {
 		w.show(w.redact(rest))
 	}
 }

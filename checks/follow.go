@@ -58,8 +58,8 @@ func (r *reading) text(name string) string {
 	return got[name]
 }
 
-// once reports whether something is met for the first time.
-func (r *reading) once(what ...string) bool {
+// isNew reports whether something is met for the first time.
+func (r *reading) isNew(what ...string) bool {
 	key := strings.Join(what, "\x00")
 	first := !r.seen[key]
 	r.seen[key] = true
@@ -104,7 +104,7 @@ const unknown = "\x00"
 // shell follows the commands of a text that a shell runs in a folder. script is
 // the file that it stands in, "" for none.
 func (r *reading) shell(text, dir, script string) {
-	if len(r.seen) > maxFollowed || !r.once("shell", text, dir, script) {
+	if len(r.seen) > maxFollowed || !r.isNew("shell", text, dir, script) {
 		return
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")

@@ -55,7 +55,7 @@ func (r *reading) makeCall(args []string, dir, script string) {
 			name = path.Join(dir, usual)
 		}
 	}
-	if name == "" || len(r.seen) > maxFollowed || !r.once("make", name, dir, strings.Join(goals, " ")) {
+	if name == "" || len(r.seen) > maxFollowed || !r.isNew("make", name, dir, strings.Join(goals, " ")) {
 		return
 	}
 	m := &makefile{rules: map[string]*makeRule{}, vars: map[string]string{"MAKE": "make", "CURDIR": "."}}
@@ -81,7 +81,7 @@ func skipped(joined bool) int {
 
 // include reads a makefile and those that it includes.
 func (r *reading) include(m *makefile, name, dir string) {
-	if !r.note(name, roleMake) || !r.once("include", name, dir) {
+	if !r.note(name, roleMake) || !r.isNew("include", name, dir) {
 		return
 	}
 	var rule *makeRule
@@ -152,7 +152,7 @@ func (m *makefile) rule(names []string, line string) *makeRule {
 
 // goal follows the recipe of a target and of all that it needs.
 func (r *reading) goal(m *makefile, goal, file, dir string) {
-	if !r.once("goal", file, dir, goal) {
+	if !r.isNew("goal", file, dir, goal) {
 		return
 	}
 	rule := m.rules[goal]

@@ -36,7 +36,7 @@ func (q *quiet) line(line string) string {
 		return q.end(m[1], m[2], m[3], m[4])
 	}
 	if q.named && (text == "PASS" || text == "FAIL" || goPackage().MatchString(text)) {
-		rest := q.rest()
+		rest := q.unfinished()
 		q.named = text == "PASS" || text == "FAIL"
 		if text == "PASS" {
 			line = ""
@@ -80,8 +80,8 @@ func (q *quiet) end(before, mark, how, name string) string {
 	return mark + "\n" + strings.Join(said, "")
 }
 
-// rest is what tests said that have not ended, under their names.
-func (q *quiet) rest() string {
+// unfinished is what tests said that have not ended, under their names.
+func (q *quiet) unfinished() string {
 	var b strings.Builder
 	for _, name := range q.order {
 		if said, open := q.said[name]; open {
@@ -105,7 +105,7 @@ func (q *quiet) lines(text string) string {
 // withoutVerbose is a whole output as quiet has it.
 func withoutVerbose(output string) string {
 	var q quiet
-	return q.lines(output) + q.rest()
+	return q.lines(output) + q.unfinished()
 }
 
 // asksForAll reports whether a command line itself has go name every test.

@@ -87,15 +87,15 @@ var words = map[string]func(*count) *int{
 	"passed": (*count).good, "pass": (*count).good, "passing": (*count).good, "xpassed": (*count).good,
 	"succeeded": (*count).good, "tests successful": (*count).good,
 
-	"failed": (*count).bad, "fail": (*count).bad, "failing": (*count).bad, "failure": (*count).bad,
-	"failures": (*count).bad, "error": (*count).bad, "errors": (*count).bad, "cancelled": (*count).bad,
-	"tests failed": (*count).bad, "flaky": (*count).bad, "unexpected successes": (*count).bad,
+	"failed": (*count).failures, "fail": (*count).failures, "failing": (*count).failures, "failure": (*count).failures,
+	"failures": (*count).failures, "error": (*count).failures, "errors": (*count).failures, "cancelled": (*count).failures,
+	"tests failed": (*count).failures, "flaky": (*count).failures, "unexpected successes": (*count).failures,
 
-	"skipped": (*count).left, "skip": (*count).left, "skips": (*count).left, "ignored": (*count).left,
-	"pending": (*count).left, "pendings": (*count).left, "todo": (*count).left, "omissions": (*count).left,
-	"incomplete": (*count).left, "xfailed": (*count).left, "expected failures": (*count).left,
-	"tests skipped": (*count).left, "tests aborted": (*count).left, "did not run": (*count).left,
-	"excluded": (*count).left,
+	"skipped": (*count).skips, "skip": (*count).skips, "skips": (*count).skips, "ignored": (*count).skips,
+	"pending": (*count).skips, "pendings": (*count).skips, "todo": (*count).skips, "omissions": (*count).skips,
+	"incomplete": (*count).skips, "xfailed": (*count).skips, "expected failures": (*count).skips,
+	"tests skipped": (*count).skips, "tests aborted": (*count).skips, "did not run": (*count).skips,
+	"excluded": (*count).skips,
 
 	"test": (*count).all, "tests": (*count).all, "total": (*count).all, "total tests": (*count).all, "of": (*count).all,
 	"run": (*count).all, "runs": (*count).all, "example": (*count).all, "examples": (*count).all,
@@ -108,9 +108,9 @@ func (c *count) good() *int {
 	return &c.passed
 }
 
-func (c *count) bad() *int  { return &c.failed }
-func (c *count) left() *int { return &c.skipped }
-func (c *count) all() *int  { return &c.total }
+func (c *count) failures() *int { return &c.failed }
+func (c *count) skips() *int    { return &c.skipped }
+func (c *count) all() *int      { return &c.total }
 
 // add takes a number under a runner's words for it, of which the last ones may
 // be something else: "3 passed in 2s". Words about anything but tests are

@@ -186,7 +186,7 @@ func (r *reading) packageScript(name, entry string) {
 	}
 	r.note(name, roleSettings)
 	command, ok := pkg.Scripts[entry].(string)
-	if !ok || !r.once("entry", name, entry) {
+	if !ok || !r.isNew("entry", name, entry) {
 		return
 	}
 	if r.scripts[name] == nil {

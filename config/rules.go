@@ -24,7 +24,7 @@ type Permission struct {
 
 // Hook is a command that is run at a moment of a run.
 type Hook struct {
-	Event   string   `toml:"event" json:"event"`                        // one of HookEvents
+	Event   string   `toml:"event" json:"event"`                        // one of hookEvents
 	Tool    string   `toml:"tool,omitempty" json:"tool,omitempty"`      // pattern; only for calls of such a tool
 	Path    string   `toml:"path,omitempty" json:"path,omitempty"`      // pattern; only for calls that name such a path
 	Command string   `toml:"command" json:"command"`                    // for the shell, in the repository root
@@ -60,8 +60,8 @@ const (
 	FromTrusted    Origin = "trusted"    // a repository's file that the user has trusted
 )
 
-// HookEvents lists the moments at which hooks run.
-func HookEvents() []string {
+// hookEvents lists the moments at which hooks run.
+func hookEvents() []string {
 	return []string{
 		"session_start", "pre_prompt", "turn_model", "turn_start", "request", "pre_tool_use", "post_tool_use", "result",
 		"turn_end", "pre_compact", "phase_end", "verdict", "session_end",
@@ -112,8 +112,8 @@ func (p Permission) wrong() string {
 
 func (h Hook) wrong() string {
 	switch {
-	case !slices.Contains(HookEvents(), h.Event):
-		return fmt.Sprintf("event = %q must be one of %s", h.Event, strings.Join(HookEvents(), ", "))
+	case !slices.Contains(hookEvents(), h.Event):
+		return fmt.Sprintf("event = %q must be one of %s", h.Event, strings.Join(hookEvents(), ", "))
 	case isBlank(h.Command):
 		return "it needs a command"
 	case (h.Tool != "" || h.Path != "") && !slices.Contains(callEvents(), h.Event):

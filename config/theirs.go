@@ -23,8 +23,8 @@ const (
 	waits   = "you have not trusted this repository's settings; see what they say with `plan trust`, or " + ownFile
 )
 
-// theirs is what a repository's file says.
-type theirs struct {
+// repoFile is what a repository's file says.
+type repoFile struct {
 	path     string
 	data     []byte
 	tight    tightening
@@ -38,8 +38,8 @@ type theirs struct {
 
 // readTheirs reads a repository's file. It may be older or newer than this
 // program, so keys that are not known are no error.
-func readTheirs(root string, wires []wire.Kind) (theirs, error) {
-	t := theirs{path: filepath.Join(root, filepath.FromSlash(theirFile)), wires: wires}
+func readTheirs(root string, wires []wire.Kind) (repoFile, error) {
+	t := repoFile{path: filepath.Join(root, filepath.FromSlash(theirFile)), wires: wires}
 	var err error
 	if t.data, err = readFile(t.path); err != nil {
 		return t, err
@@ -82,7 +82,7 @@ func readTheirs(root string, wires []wire.Kind) (theirs, error) {
 }
 
 // under lays what the file may say over the settings.
-func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warning) {
+func (t repoFile) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warning) {
 	if trusted == nil {
 		trusted = func(trust.Item) bool { return false }
 	}
@@ -153,7 +153,7 @@ func (t theirs) under(cfg Config, trusted func(trust.Item) bool) (Config, []Warn
 }
 
 // item is the file as something to be trusted.
-func (t theirs) item() trust.Item {
+func (t repoFile) item() trust.Item {
 	var keys []string
 	for _, w := range t.loosens {
 		keys = append(keys, w.Key)
@@ -180,7 +180,7 @@ func (t theirs) item() trust.Item {
 }
 
 // shows lists what the file would show of the user's home.
-func (t theirs) shows() []string {
+func (t repoFile) shows() []string {
 	var all Config
 	if _, err := decode(t.path, t.data, &all); err != nil {
 		return nil // said elsewhere
@@ -192,7 +192,7 @@ func (t theirs) shows() []string {
 	return out
 }
 
-func (t theirs) hookItem(i int) trust.Item {
+func (t repoFile) hookItem(i int) trust.Item {
 	h := t.hooks[i]
 	item := trust.Item{
 		Kind:   "hook",
@@ -225,10 +225,10 @@ func HookDigest(root string, h Hook) (string, error) {
 }
 
 // asks reports whether some of the file counts only once it is trusted.
-func (t theirs) asks() bool { return len(t.loosens)+len(t.tight.Permission) > 0 || t.checks() }
+func (t repoFile) asks() bool { return len(t.loosens)+len(t.tight.Permission) > 0 || t.checks() }
 
 // checks reports whether the file names checks.
-func (t theirs) checks() bool { return len(t.tight.Checks.Required)+len(t.tight.Checks.Run) > 0 }
+func (t repoFile) checks() bool { return len(t.tight.Checks.Required)+len(t.tight.Checks.Run) > 0 }
 
 // Claims lists what a repository's settings want that needs the user's yes: the
 // file itself if it does more than tighten, each hook, and each MCP server.
@@ -297,7 +297,7 @@ const usualCheckTimeout = 15 * time.Minute
 // tighten lays over the settings what a file may say that is not trusted. Each
 // value is compared with the one that holds without the file: what is no tighter
 // does not count, and is among the warnings where that is not to be seen.
-func (t theirs) tighten(cfg Config) (Config, []Warning) {
+func (t repoFile) tighten(cfg Config) (Config, []Warning) {
 	says := t.tight
 	if says.MaxReviewCycles != nil && *says.MaxReviewCycles < *cfg.MaxReviewCycles {
 		cfg.MaxReviewCycles = says.MaxReviewCycles
@@ -321,7 +321,7 @@ func (t theirs) tighten(cfg Config) (Config, []Warning) {
 
 // addChecks adds the checks of the file to those of the settings, which keep what
 // they say of a command themselves.
-func (t theirs) addChecks(to ChecksConfig) (ChecksConfig, []Warning) {
+func (t repoFile) addChecks(to ChecksConfig) (ChecksConfig, []Warning) {
 	own := slices.Clone(to.Required)
 	for _, c := range to.Run {
 		own = append(own, c.Command)

@@ -31,7 +31,7 @@ type theirServer struct {
 
 // readServers finds the servers that a repository names. What cannot be read of
 // .mcp.json, which other programs read too, is a warning.
-func (t *theirs) readServers(root string) error {
+func (t *repoFile) readServers(root string) error {
 	var doc struct {
 		MCP map[string]MCPConfig `toml:"mcp"`
 	}
@@ -62,7 +62,7 @@ func (t *theirs) readServers(root string) error {
 	return nil
 }
 
-func (t *theirs) unreadServers(file string, err error) {
+func (t *repoFile) unreadServers(file string, err error) {
 	t.unknown = append(t.unknown, Warning{
 		File: file,
 		Line: 1,
@@ -104,7 +104,7 @@ func readMCPFile(data []byte) (map[string]MCPConfig, error) {
 }
 
 // addServer takes up one entry, without what no repository may say.
-func (t *theirs) addServer(root, path, file string, line int, name string, c MCPConfig) {
+func (t *repoFile) addServer(root, path, file string, line int, name string, c MCPConfig) {
 	s := theirServer{name: serverName(name)}
 	refuse := func(key, why string) {
 		s.notes = append(s.notes, Warning{
@@ -211,7 +211,7 @@ func serverDetail(c MCPConfig) string {
 // withServers adds the servers that are trusted to the settings. One whose name another
 // one has gets a prefix; what the user's settings say of a server that they do not start
 // is laid over it.
-func (t theirs) withServers(cfg Config, trusted func(trust.Item) bool) (Config, []Warning) {
+func (t repoFile) withServers(cfg Config, trusted func(trust.Item) bool) (Config, []Warning) {
 	if len(t.servers) == 0 {
 		return cfg, nil
 	}

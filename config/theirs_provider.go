@@ -9,7 +9,7 @@ import (
 // withoutKeys are the providers of a trusted file without what no repository
 // may say: where a key comes from, what is sent beside it, and where a provider
 // serves that the user's own settings have a key for.
-func (t theirs) withoutKeys(providers, own map[string]ProviderConfig) (map[string]ProviderConfig, []Warning) {
+func (t repoFile) withoutKeys(providers, own map[string]ProviderConfig) (map[string]ProviderConfig, []Warning) {
 	out := maps.Clone(providers)
 	var warnings []Warning
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
@@ -46,14 +46,14 @@ func (t theirs) withoutKeys(providers, own map[string]ProviderConfig) (map[strin
 }
 
 // lineOfProvider is the line of a provider's key, or else of its table.
-func (t theirs) lineOfProvider(name, key string) int {
+func (t repoFile) lineOfProvider(name, key string) int {
 	table := "providers." + name
 	return max(1, lineOf(t.data, table, 0), lineOf(t.data, table+"."+key, 0))
 }
 
 // addresses are the servers that the file would have plan talk to, for a person
 // who is asked to trust it.
-func (t theirs) addresses() []string {
+func (t repoFile) addresses() []string {
 	var all Config
 	if _, err := decode(t.path, t.data, &all); err != nil {
 		return nil // then none of it counts

@@ -99,7 +99,7 @@ func (e *Engine) checkDrift(ctx context.Context) (*plan.Parked, error) {
 // choose does what a person, or the settings, say about a drift; d is nil for
 // none.
 func (e *Engine) choose(ctx context.Context, d *plan.Drift) (*plan.Parked, error) {
-	why := cmp.Or(e.cfg.Replan, e.replanRequest.why())
+	why := cmp.Or(e.cfg.Replan, e.replanRequest.pendingReason())
 	e.cfg.Replan = ""
 	on := e.cfg.OnDrift
 	switch {

@@ -27,8 +27,8 @@ func (r *replanRequest) set(why string) {
 	}
 }
 
-// why is the reason that waits, "" for none.
-func (r *replanRequest) why() string {
+// pendingReason is the reason that waits, "" for none.
+func (r *replanRequest) pendingReason() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.reason

@@ -124,7 +124,7 @@ func ReadContext(name string, data []byte) ([]plan.Message, error) {
 		if m.Discarded || m.Parent != "" {
 			continue
 		}
-		said, err := m.said()
+		said, err := m.utterance()
 		if err != nil {
 			return nil, fmt.Errorf("message %d of %s: %w", i+1, name, err)
 		}
@@ -140,8 +140,8 @@ func ReadContext(name string, data []byte) ([]plan.Message, error) {
 	return t.messages(), nil
 }
 
-// said is what a message says and what its calls and results are.
-func (m looseMessage) said() (utterance, error) {
+// utterance is what a message says and what its calls and results are.
+func (m looseMessage) utterance() (utterance, error) {
 	out := utterance{role: m.Role}
 	for _, c := range m.ToolCalls {
 		out.calls = append(out.calls, toolCall{id: c.ID, name: c.Function.Name, args: plainJSON(c.Function.Arguments)})

@@ -100,11 +100,11 @@ func (t *thread) tell() {
 		}
 		r := results[at]
 		r.name = c.name
-		parts = append(parts, r.shown())
+		parts = append(parts, r.shownText())
 		results = slices.Delete(results, at, at+1)
 	}
 	for _, r := range results {
-		parts = append(parts, r.shown())
+		parts = append(parts, r.shownText())
 	}
 	if len(parts) == 0 {
 		return
@@ -115,7 +115,7 @@ func (t *thread) tell() {
 	t.out = append(t.out, m)
 }
 
-func (r toolResult) shown() string {
+func (r toolResult) shownText() string {
 	tag := "tool-result"
 	if r.failed {
 		tag = "tool-error"

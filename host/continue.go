@@ -191,7 +191,7 @@ func (h *Host) settingsAfter(
 		return cfg, err
 	}
 	if imported > 0 { // what a journal from elsewhere says of settings counts for nothing
-		cfg = r.over(files)
+		cfg = r.applyTo(files)
 	} else {
 		var was stored
 		if was, cfg, _, err = h.keptSettings(before, files, r.Options); err != nil {

@@ -59,7 +59,7 @@ func (h *Host) foreignSettings(
 	if was, err = storedSettings(run); err != nil {
 		return was, cfg, nil, err
 	}
-	cfg = o.over(files)
+	cfg = o.applyTo(files)
 	if cfg.Hooks, err = pinHooks(cmp.Or(run.Start.Worktree, run.Start.Repo), h.Getenv("PATH"), cfg.Hooks); err != nil {
 		return was, cfg, nil, err
 	}

@@ -57,7 +57,7 @@ func (k *refKeeper) forget(ctx context.Context, runs []memory.RunInfo, dryRun bo
 	}
 	var faults []error
 	for repo, ids := range ofRepo {
-		kept, err := k.kept(ctx, repo)
+		kept, err := k.unreferenced(ctx, repo)
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -81,9 +81,9 @@ func (k *refKeeper) forget(ctx context.Context, runs []memory.RunInfo, dryRun bo
 	return had, errors.Join(faults...)
 }
 
-// kept are the snapshots of a repository that no run which stays refers to. Where it
+// unreferenced are the snapshots of a repository that no run which stays refers to. Where it
 // is gone there are none.
-func (k *refKeeper) kept(ctx context.Context, dir string) (*keptRefs, error) {
+func (k *refKeeper) unreferenced(ctx context.Context, dir string) (*keptRefs, error) {
 	if kept, ok := k.repos[dir]; ok {
 		return kept, nil
 	}

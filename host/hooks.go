@@ -39,11 +39,11 @@ func hooksOf(root, searched string, from []config.Hook, outside *outsideRoom) []
 			}
 		case c.From == config.FromUser:
 			h.Check = func() (hook.Still, error) {
-				return still(root, searched, c, func() error { return checkPrograms(root, searched, c) })
+				return checkBeforeAndAfter(root, searched, c, func() error { return checkPrograms(root, searched, c) })
 			}
 		default:
 			h.Check = func() (hook.Still, error) {
-				return still(root, searched, c, func() error { return checkTrusted(root, searched, c) })
+				return checkBeforeAndAfter(root, searched, c, func() error { return checkTrusted(root, searched, c) })
 			}
 		}
 		out = append(out, h)
@@ -51,9 +51,9 @@ func hooksOf(root, searched string, from []config.Hook, outside *outsideRoom) []
 	return out
 }
 
-// still makes a check, and what is to be checked when the hook has ended: a process that
+// checkBeforeAndAfter makes a check, and what is to be checked when the hook has ended: a process that
 // goes on in the tree may change what it runs behind the check, and put it back.
-func still(root, searched string, c config.Hook, check func() error) (hook.Still, error) {
+func checkBeforeAndAfter(root, searched string, c config.Hook, check func() error) (hook.Still, error) {
 	programs := programsOf(root, searched, c)
 	before := trust.Marks(root, programs)
 	err := check()

@@ -74,7 +74,7 @@ type Host struct {
 type home struct {
 	mu sync.Mutex
 	db *memory.DB
-	told
+	noteLog
 }
 
 // New makes a host. Nothing is opened or read yet.

@@ -71,7 +71,7 @@ func (h *Host) RunJob(ctx context.Context, repos *Repos, j Job, face Face) (_ En
 			return End{}, err
 		}
 	}
-	s, err := h.openSession(ctx, j.over(cfg), j.Options, face, tree, from.repo.Root(), db, nil)
+	s, err := h.openSession(ctx, j.applyTo(cfg), j.Options, face, tree, from.repo.Root(), db, nil)
 	if err != nil {
 		return End{}, err
 	}

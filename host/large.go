@@ -40,14 +40,14 @@ func (h *Host) large(home, dir string) worktree.Large {
 	}
 }
 
-// told are the notes that are made once.
-type told struct {
+// noteLog are the notes that are made once.
+type noteLog struct {
 	mu   sync.Mutex
 	said map[string]bool
 }
 
 // tellOnce reports whether a text comes for the first time.
-func (t *told) tellOnce(text string) bool {
+func (t *noteLog) tellOnce(text string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.said[text] {

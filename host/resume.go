@@ -240,7 +240,7 @@ func (h *Host) keptSettings(
 	}
 	cfg = connect.KeepServers(was.Config, files)
 	now := was
-	now.Config = o.over(cfg)
+	now.Config = o.applyTo(cfg)
 	now.ChecksByFlag = was.ChecksByFlag || len(o.Settings.Checks.Required) > 0
 	if changed, err = compareSettings(was, now); err != nil {
 		return was, cfg, nil, err
@@ -248,7 +248,7 @@ func (h *Host) keptSettings(
 	if url := h.Getenv("OPENAI_BASE_URL"); url != "" {
 		cfg.BaseURL = url
 	}
-	cfg = o.over(cfg)
+	cfg = o.applyTo(cfg)
 	return was, cfg, changed, connect.RequireProviders(was.Config, cfg)
 }
 

@@ -94,8 +94,8 @@ type Options struct {
 	Mirror Mirror
 }
 
-// over lays the options over other settings.
-func (o Options) over(cfg config.Config) config.Config {
+// applyTo lays the options over other settings.
+func (o Options) applyTo(cfg config.Config) config.Config {
 	cfg = cfg.With(o.Settings)
 	if o.NoTimeout {
 		cfg.Timeout = config.Of(0)
@@ -149,7 +149,7 @@ func (h *Host) Run(ctx context.Context, r Request, face Face) (_ End, err error)
 	if err := keepHomeApart(paths.Home, b.source.Root()); err != nil {
 		return End{}, err
 	}
-	cfg = r.over(cfg)
+	cfg = r.applyTo(cfg)
 	if r.Aim == plan.AimReview {
 		if b.since, err = b.source.Since(ctx, r.Review.Base); err != nil {
 			return End{}, err

@@ -8,10 +8,10 @@ import (
 	"github.com/plan-engine/plan/memory"
 )
 
-// left says of a run whose process was killed what the process itself would have
+// interrupted says of a run whose process was killed what the process itself would have
 // recorded, had it been stopped: the run can be gone on with. It is not in the
 // journal.
-func left() plan.Parked {
+func interrupted() plan.Parked {
 	return plan.Parked{
 		Reason: plan.ParkInterrupted,
 		Detail: "the process that drove the run is gone, and none has gone on with it",
@@ -42,7 +42,7 @@ func listStanding(ctx context.Context, db *memory.DB, f memory.Filter) ([]memory
 	}
 	for i, r := range runs {
 		if head, ok := heads[r.ID]; ok && head == r.Head {
-			runs[i].Parked = left().Reason
+			runs[i].Parked = interrupted().Reason
 		}
 	}
 	return runs, nil
@@ -65,7 +65,7 @@ func (h *Host) Standing(ctx context.Context, id plan.RunID, see func(plan.Event)
 	if info, err := db.Run(ctx, id); err != nil || info.Head != run.Head {
 		return run, err // it came to its end just now
 	}
-	parked := plan.Event{Run: id, Body: left()}
+	parked := plan.Event{Run: id, Body: interrupted()}
 	run.Apply(parked)
 	if see != nil {
 		see(parked)

@@ -102,7 +102,7 @@ func (l *Loop) examine(b plan.Block, cut bool) *call {
 		text: b.Args,
 	}
 	c.args, _ = arguments.Parse(b.Args)
-	if o := l.found(b.Name); o != nil && !cut {
+	if o := l.findDeferred(b.Name); o != nil && !cut {
 		l.lead(c, o, json.RawMessage(b.Args))
 		return c
 	}
@@ -148,9 +148,9 @@ func (l *Loop) redirect(c *call, d Dispatcher) {
 	l.lead(c, newOffer(tool), inner)
 }
 
-// found is a tool that is not offered by name and can be called all the same; nil if there
+// findDeferred is a tool that is not offered by name and can be called all the same; nil if there
 // is none of this name.
-func (l *Loop) found(name string) *offer {
+func (l *Loop) findDeferred(name string) *offer {
 	if l.offered[name] != nil {
 		return nil
 	}

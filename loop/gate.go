@@ -192,7 +192,7 @@ func (l *Loop) resolvePending(ctx context.Context, calls []*call) ([]Pending, er
 		return still, nil
 	}
 	return still, l.refuseDecisions(ctx, func(x Letter) bool {
-		return !slices.ContainsFunc(still, func(p Pending) bool { return p.wants(x) })
+		return !slices.ContainsFunc(still, func(p Pending) bool { return p.isAnsweredBy(x) })
 	})
 }
 
@@ -217,9 +217,9 @@ func (l *Loop) refuseDecisions(ctx context.Context, stray func(Letter) bool) err
 	return nil
 }
 
-// wants reports whether a letter is about this call as it was shown. An answer need
+// isAnsweredBy reports whether a letter is about this call as it was shown. An answer need
 // not name what it answers where the mailbox hands over none but such.
-func (p Pending) wants(x Letter) bool {
+func (p Pending) isAnsweredBy(x Letter) bool {
 	if p.Question != "" {
 		return x.Kind == Reply && (x.Call == "" || x.Call == p.Call) && (x.Digest == "" || x.Digest == p.Digest)
 	}
@@ -237,7 +237,7 @@ func (l *Loop) findRuling(ctx context.Context, p Pending) (Ruling, bool, error) 
 	if err != nil {
 		return Ruling{}, false, err
 	}
-	if i := slices.IndexFunc(letters, p.wants); i >= 0 {
+	if i := slices.IndexFunc(letters, p.isAnsweredBy); i >= 0 {
 		x := letters[i]
 		l.taking = append(l.taking, x.ID)
 		return Ruling{

@@ -141,7 +141,7 @@ func (l *Loop) tryToCall(ctx context.Context, call Call, tokens int64) (Answer, 
 		}
 		wait, reason, again := l.shouldRetry(&t, next, ans, err)
 		most := l.cfg.Retry.Whole
-		if !again || err != nil && most > 0 && t.over(l.cfg.Now(), wait, most) {
+		if !again || err != nil && most > 0 && t.outOfTime(l.cfg.Now(), wait, most) {
 			return Answer{}, err
 		}
 		if err := l.waitToRetry(ctx, &t, wait, reason, err); err != nil {
@@ -258,9 +258,9 @@ func askForLess(bound string) string {
 		"less: a few calls at a time, and long content split over several calls.]"
 }
 
-// over reports whether nothing has answered for too long, if the call is made
+// outOfTime reports whether nothing has answered for too long, if the call is made
 // again after this wait.
-func (t *attempts) over(now time.Time, wait, most time.Duration) bool {
+func (t *attempts) outOfTime(now time.Time, wait, most time.Duration) bool {
 	return max(now.Sub(t.began), t.waited)+wait > most
 }
 
@@ -328,7 +328,7 @@ func (l *Loop) retryWait(t *attempts, me *ModelError) (wait time.Duration, ok bo
 			wait = me.RetryAfter
 		}
 	case ErrUnserved:
-		if t.over(l.cfg.Now(), wait, r.UnservedFor) {
+		if t.outOfTime(l.cfg.Now(), wait, r.UnservedFor) {
 			return 0, false
 		}
 		wait = max(wait, min(me.RetryAfter, r.RetryAfterMax))
@@ -337,7 +337,7 @@ func (l *Loop) retryWait(t *attempts, me *ModelError) (wait time.Duration, ok bo
 		if l.answered(me) {
 			most = r.UnreachableFor
 		}
-		return wait, me.Down+wait <= most && !t.over(l.cfg.Now(), wait, most)
+		return wait, me.Down+wait <= most && !t.outOfTime(l.cfg.Now(), wait, most)
 	case ErrOverlong:
 		return 0, n == 0 // each may be paid for, and is long
 	default:

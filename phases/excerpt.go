@@ -73,7 +73,7 @@ func spoken(text string, files map[string]string) map[string][][2]int {
 func (s *session) ofReport(ctx context.Context, report string) string {
 	lines, files := named(report)
 	var wanted []tools.Wanted
-	read := seen(slices.Concat(s.brief.Carried...))
+	read := filesShown(slices.Concat(s.brief.Carried...))
 	for _, name := range files {
 		if read[name] == "" {
 			wanted = append(wanted, tools.Wanted{Path: name, Lines: lines[name]})
@@ -102,7 +102,7 @@ func (s *session) ofPlan(ctx context.Context, doc plan.PlanDoc) string {
 		}
 	}
 	var files []string
-	read := seen(slices.Concat(s.brief.Carried...))
+	read := filesShown(slices.Concat(s.brief.Carried...))
 	for name, hash := range doc.Files {
 		if hash != "" && hash != read[name] {
 			files = append(files, name)

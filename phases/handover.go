@@ -116,7 +116,7 @@ func (ph *Phases) report(b plan.Brief, s *session) product {
 			"**Where it happens** (files and functions, as `path:line`), **What to reuse**, **How it is checked**, " +
 			"**What to watch**, **Not looked at**.",
 		fits: func(ctx context.Context, text string) bool {
-			return s.shown("") || labels(text) > 1 || ph.names(ctx, b, text)
+			return s.hasRead("") || labels(text) > 1 || ph.names(ctx, b, text)
 		},
 	}
 }
@@ -137,7 +137,7 @@ func (ph *Phases) planText(b plan.Brief, s *session) product {
 			"`## Steps` and `## Verify`.",
 		fits: func(ctx context.Context, text string) bool {
 			return planHeading().MatchString(text) || ph.names(ctx, b, text) ||
-				slices.ContainsFunc(codeIn(text), s.shown)
+				slices.ContainsFunc(codeIn(text), s.hasRead)
 		},
 	}
 }
@@ -182,8 +182,8 @@ func codeIn(text string) []string {
 	return out
 }
 
-// shown reports whether words stand in a result that the conversation has read.
-func (s *session) shown(words string) bool {
+// hasRead reports whether words stand in a result that the conversation has read.
+func (s *session) hasRead(words string) bool {
 	for _, m := range s.loop.Messages() {
 		for _, b := range m.Blocks {
 			if b.Type == plan.BlockToolResult && !b.Error && strings.Contains(b.Text, words) {

@@ -183,19 +183,19 @@ func (k Kit) dress(offered []loop.Tool) []loop.Tool {
 		if spec, ok := k.Tools[info.Name]; ok {
 			info.Spec = spec
 		}
-		out[i] = dressed{Tool: t, info: info}
+		out[i] = redescribed{Tool: t, info: info}
 	}
 	return out
 }
 
-// dressed is a tool under another description.
-type dressed struct {
+// redescribed is a tool under another description.
+type redescribed struct {
 	loop.Tool
 	info loop.Info
 }
 
 // Unwrap returns the tool itself, for what else it can do.
-func (d dressed) Unwrap() loop.Tool { return d.Tool }
+func (d redescribed) Unwrap() loop.Tool { return d.Tool }
 
 // Info implements loop.Tool.
-func (d dressed) Info() loop.Info { return d.info }
+func (d redescribed) Info() loop.Info { return d.info }

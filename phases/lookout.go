@@ -8,11 +8,11 @@ import (
 	"github.com/plan-engine/plan/sandbox"
 )
 
-// lookout is where phases that only look run their commands. It is made at the first
+// sharedRoom is where phases that only look run their commands. It is made at the first
 // command, because it may take a copy of the tree and many phases run none, and it goes
 // on to the phase that is handed a report: what was built there to look at the tree
 // need not be built again.
-type lookout struct {
+type sharedRoom struct {
 	open func(ctx context.Context) (Room, error)
 
 	mu   sync.Mutex
@@ -21,7 +21,7 @@ type lookout struct {
 }
 
 // Run implements [tools.Shell].
-func (l *lookout) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+func (l *sharedRoom) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
 	room, err := l.enter(ctx)
 	if err != nil {
 		return sandbox.Result{}, fmt.Errorf("prepare the work tree for commands: %w", err)
@@ -31,7 +31,7 @@ func (l *lookout) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, e
 }
 
 // enter returns the room, and makes it first where there is none.
-func (l *lookout) enter(ctx context.Context) (*Room, error) {
+func (l *sharedRoom) enter(ctx context.Context) (*Room, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.room != nil {
@@ -52,7 +52,7 @@ func (l *lookout) enter(ctx context.Context) (*Room, error) {
 
 // close closes the room, if there is one. After the end of ctx that is done without
 // waiting for what runs there.
-func (l *lookout) close(ctx context.Context) error {
+func (l *sharedRoom) close(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.room == nil {

@@ -147,8 +147,8 @@ func (m *made) putBack(ctx context.Context, contents func(context.Context, strin
 	return nil
 }
 
-// lost says, once, what a reviewer cannot know of a room that was made anew.
-func (m *made) lost() string {
+// lossNote says, once, what a reviewer cannot know of a room that was made anew.
+func (m *made) lossNote() string {
 	if len(m.altered) == 0 {
 		return ""
 	}

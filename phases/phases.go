@@ -136,7 +136,7 @@ type Instruction struct{ Path, Text string }
 // Phases runs the phases.
 type Phases struct {
 	cfg     Config
-	lookout *lookout
+	lookout *sharedRoom
 	// The tools of the latest conversation, open or closed.
 	opened    *tools.Set
 	openedFor string
@@ -168,7 +168,7 @@ func New(cfg Config) (*Phases, error) {
 		cfg.Now = time.Now
 	}
 	look := func(ctx context.Context) (Room, error) { return cfg.Room(ctx, plan.Explore, plan.Trees{}) }
-	return &Phases{cfg: cfg, lookout: &lookout{open: look}}, nil
+	return &Phases{cfg: cfg, lookout: &sharedRoom{open: look}}, nil
 }
 
 // Close closes what a phase has left for one that did not come.
@@ -313,8 +313,8 @@ func headers(b plan.Brief) map[string]string {
 	}
 }
 
-// seen is what the conversation has been shown of each file.
-func seen(past []plan.Event) map[string]string {
+// filesShown is what the conversation has been shown of each file.
+func filesShown(past []plan.Event) map[string]string {
 	out := map[string]string{}
 	for _, ev := range past {
 		if end, ok := ev.Body.(plan.ToolEnd); ok {

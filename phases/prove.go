@@ -73,7 +73,7 @@ func (p *prover) changed() bool { return p.brief.Change.Start != p.brief.Change.
 // begin starts to run the checks that pass on the counter tree.
 func (p *prover) begin(ctx context.Context) {
 	checks := p.telling()
-	if p.ph.cfg.Try == nil || !p.changed() || len(checks) == 0 || p.shown(plan.Verdict{}, nil) {
+	if p.ph.cfg.Try == nil || !p.changed() || len(checks) == 0 || p.isProven(plan.Verdict{}, nil) {
 		close(p.done)
 		return
 	}
@@ -232,7 +232,7 @@ func (p *prover) tryLines(ctx context.Context, v plan.Verdict, added []plan.NewF
 		return nil
 	}
 	for _, l := range lines {
-		if p.shown(v, added) {
+		if p.isProven(v, added) {
 			return nil
 		}
 		if !p.endedAsClaimed(l, added) {
@@ -292,8 +292,8 @@ func (p *prover) endedAsClaimed(l review.ClaimedLine, added []plan.NewFile) bool
 	return review.EndsAsClaimed(l, ev)
 }
 
-// shown reports whether something is known already to tell the trees apart.
-func (p *prover) shown(v plan.Verdict, added []plan.NewFile) bool {
+// isProven reports whether something is known already to tell the trees apart.
+func (p *prover) isProven(v plan.Verdict, added []plan.NewFile) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ev := p.known()
@@ -310,7 +310,7 @@ func (p *prover) collect(ctx context.Context, v plan.Verdict, added []plan.NewFi
 	select {
 	case <-p.done:
 	default:
-		if !p.shown(v, added) {
+		if !p.isProven(v, added) {
 			p.say(ctx, "Waits for the checks on the tree without the change.\n")
 			select {
 			case <-p.done:

@@ -147,7 +147,7 @@ func (t *recorded) Run(ctx context.Context, in loop.Input) (loop.Result, error) 
 	if res.Made, res.Kept, err = t.made.since(ctx, append(calls, ran)); err != nil && ctx.Err() != nil {
 		return res, err
 	}
-	res.Output += t.made.lost()
+	res.Output += t.made.lossNote()
 	if len(res.Altered) > 0 {
 		res.Output += "\nNote: these files of the work stood changed in your copy during this call, so it says " +
 			"nothing about the work as it is: " + listed(

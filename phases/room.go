@@ -35,7 +35,7 @@ type Room struct {
 	Close func() error
 	// lookout runs commands in place of Shell, in a room of its own, and ready is what
 	// they wait for; nil: nothing.
-	lookout *lookout
+	lookout *sharedRoom
 	ready   func(context.Context) error
 }
 

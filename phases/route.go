@@ -48,7 +48,7 @@ type choice struct {
 // choose finds the model that a conversation is held with. One that has begun
 // stays where it is: what came with its answers is for one server only.
 func (ph *Phases) choose(b plan.Brief) choice {
-	wanted, why := ph.model(b.Phase), ph.why(b.Phase)
+	wanted, why := ph.model(b.Phase), ph.modelReason(b.Phase)
 	if strong := ph.cfg.Route.Escalate[b.Phase]; strong != "" && strong != wanted {
 		if cause := failing(b); cause != "" {
 			wanted, why = strong, ph.cfg.Route.hint(strong)+"as [route] escalate asks: "+cause
@@ -112,8 +112,8 @@ func (c choice) record(ctx context.Context, b plan.Brief, emit plan.Emit) error 
 	return nil
 }
 
-// why is why a phase has its model.
-func (ph *Phases) why(p plan.Phase) string { return ph.cfg.Why[ph.modelledAs(p)] }
+// modelReason is why a phase has its model.
+func (ph *Phases) modelReason(p plan.Phase) string { return ph.cfg.Why[ph.modelledAs(p)] }
 
 func (ph *Phases) sameServer(a, b string) bool {
 	return a == b || ph.cfg.SameServer == nil || ph.cfg.SameServer(a, b)

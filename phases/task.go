@@ -41,8 +41,8 @@ func (ph *Phases) offered(
 	wanted *another,
 ) (out []loop.Tool, set *tools.Set, shut func() error, err error) {
 	known := handedOver(b)
-	maps.Copy(known, seen(slices.Concat(b.Carried...)))
-	maps.Copy(known, seen(b.Past))
+	maps.Copy(known, filesShown(slices.Concat(b.Carried...)))
+	maps.Copy(known, filesShown(b.Past))
 	foreign := ph.openOutside(b.Phase)
 	if set, err = ph.openTools(room, known, ph.openedBefore(b), wanted.ask, foreign); err != nil {
 		return nil, nil, nil, errors.Join(err, foreign.Close())

@@ -32,7 +32,7 @@ func readRequirement(done, again bool) func(element) (plan.ListItem, bool, error
 		if item.Item == "" {
 			return item, false, errors.New(`has no "item"`)
 		}
-		met, err := el.obj.met()
+		met, err := el.obj.isMet()
 		item.Met = met && err == nil
 		switch {
 		case !done:
@@ -67,8 +67,8 @@ func proseItem(text string, done, again bool) (plan.ListItem, bool, error) {
 	}, text != "", nil
 }
 
-// met reads the word on a requirement, which must be true or false.
-func (o object) met() (bool, error) {
+// isMet reads the word on a requirement, which must be true or false.
+func (o object) isMet() (bool, error) {
 	f := o["met"]
 	if len(f) > 1 {
 		return false, errors.New(`gives "met" twice with different values`)

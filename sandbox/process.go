@@ -53,7 +53,7 @@ func (q *quitQueue) answer(a taskQuery, leader int, all, its []process) taskStat
 			t.Running = append(t.Running, commandLine(p))
 		}
 	}
-	if a.Quit && (t.Alive || q.begun()) {
+	if a.Quit && (t.Alive || q.isPending()) {
 		for _, pid := range q.next(its) {
 			leaveNoCore(pid)
 			_ = syscall.Kill(pid, syscall.SIGQUIT) // it may have ended meanwhile
@@ -68,7 +68,7 @@ func (q *quitQueue) answer(a taskQuery, leader int, all, its []process) taskStat
 // told to quit itself.
 type quitQueue struct{ pending map[int]bool }
 
-func (q *quitQueue) begun() bool { return q.pending != nil }
+func (q *quitQueue) isPending() bool { return q.pending != nil }
 
 // next takes the processes whose turn it is: those without children that are
 // still to come.

@@ -132,7 +132,7 @@ func (s *server) answer(id, of int64, a taskQuery) reply {
 		l = &quittingTask{leader: leader}
 	}
 	t := l.answer(a, leader, all, descendants(all, os.Getpid()))
-	if l.begun() {
+	if l.isPending() {
 		s.quitting[of] = l
 	}
 	return reply{ID: id, Status: &t}

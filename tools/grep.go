@@ -78,7 +78,7 @@ func (s *Set) runGrep(ctx context.Context, a grepArgs, _ loop.Input) (loop.Resul
 	}
 	page := grepPage{spread: sc.context > 0, named: where.single}
 	for files := range slices.Chunk(where.files, grepBatch) {
-		found, err := sc.scanBatch(ctx, s.root, files, page.room(), grepCount-page.matches)
+		found, err := sc.scanBatch(ctx, s.root, files, page.remaining(), grepCount-page.matches)
 		if err != nil {
 			return loop.Result{}, fmt.Errorf("grep: %w", err)
 		}
@@ -204,8 +204,8 @@ type grepPage struct {
 	withheld int
 }
 
-// room is how many more matches can be shown.
-func (p *grepPage) room() int {
+// remaining is how many more matches can be shown.
+func (p *grepPage) remaining() int {
 	if p.full {
 		return 0
 	}
@@ -231,7 +231,7 @@ func (p *grepPage) add(f scanned) {
 	}
 	last, before := 0, p.shown
 	for _, l := range f.lines {
-		if p.full = p.full || l.match && p.room() == 0; p.full {
+		if p.full = p.full || l.match && p.remaining() == 0; p.full {
 			return
 		}
 		if l.match && !p.named && p.shown-before == grepPerFile {

@@ -40,18 +40,18 @@ type indexedTree struct {
 // indexedFile is a source, and how its file stood when it was read.
 type indexedFile struct {
 	source
-	stood standing
+	stood fileState
 }
 
 // watchedPlace is a folder or a file that decides which files there are.
 type watchedPlace struct {
 	path  string // absolute for one outside of the tree
-	stood standing
+	stood fileState
 }
 
-// standing is how a file stands: when it is the same again, and had not only just been
+// fileState is how a file stands: when it is the same again, and had not only just been
 // changed when it was looked at, the file has not changed.
-type standing struct {
+type fileState struct {
 	inode    uint64
 	size     int64
 	modified int64 // Unix time in nanoseconds, as the next
@@ -67,8 +67,8 @@ const (
 )
 
 // standingOf is how a file stood that was looked at after a moment.
-func standingOf(info *sys.Stat_t, at time.Time) standing {
-	s := standing{
+func standingOf(info *sys.Stat_t, at time.Time) fileState {
+	s := fileState{
 		inode:    info.Ino,
 		size:     info.Size,
 		modified: info.Mtim.Nano(),
@@ -82,8 +82,8 @@ func standingOf(info *sys.Stat_t, at time.Time) standing {
 	return s
 }
 
-// same reports whether what stood as s says stands like that still.
-func (s standing) same(now standing) bool {
+// equals reports whether what stood as s says stands like that still.
+func (s fileState) equals(now fileState) bool {
 	now.lasting = s.lasting
 	return s.lasting && s == now
 }
@@ -169,12 +169,14 @@ func (g *reading) file(r *reader, dir int, was *indexedFile) *indexedFile {
 	now := &indexedFile{source: source{name: was.name}}
 	var info sys.Stat_t
 	// What a link in the way leads to is looked at and not read.
-	_, err := again(func() (int, error) { return 0, sys.Fstatat(dir, was.name, &info, sys.AT_SYMLINK_NOFOLLOW) })
+	_, err := retryInterrupted(func() (int, error) {
+		return 0, sys.Fstatat(dir, was.name, &info, sys.AT_SYMLINK_NOFOLLOW)
+	})
 	if err != nil || info.Mode&sys.S_IFMT != sys.S_IFREG {
 		return now
 	}
 	now.stood = standingOf(&info, g.at)
-	if was.held != nil && was.stood.same(now.stood) {
+	if was.held != nil && was.stood.equals(now.stood) {
 		return nil
 	}
 	text, err := r.load(was.name, false, symbolFile)
@@ -228,21 +230,21 @@ func (t *indexedTree) list(ctx context.Context, s *Set) error {
 // listHolds reports whether listing the files would find the same ones.
 func (t *indexedTree) listHolds(s *Set) bool {
 	for _, w := range t.watched {
-		if !w.stood.same(s.standing(w.path, time.Time{})) {
+		if !w.stood.equals(s.fileState(w.path, time.Time{})) {
 			return false
 		}
 	}
 	return t.watched != nil
 }
 
-// standing is how a file or folder stands; nothing where there is none.
-func (s *Set) standing(name string, at time.Time) standing {
+// fileState is how a file or folder stands; nothing where there is none.
+func (s *Set) fileState(name string, at time.Time) fileState {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(s.dir, filepath.FromSlash(name))
 	}
 	var info sys.Stat_t
-	if _, err := again(func() (int, error) { return 0, sys.Lstat(name, &info) }); err != nil {
-		return standing{lasting: true}
+	if _, err := retryInterrupted(func() (int, error) { return 0, sys.Lstat(name, &info) }); err != nil {
+		return fileState{lasting: true}
 	}
 	return standingOf(&info, at)
 }
@@ -290,7 +292,7 @@ func (s *Set) watch(ctx context.Context, files []string, at time.Time) []watched
 		}
 		out = append(out, watchedPlace{path: dir})
 		ignore := watchedPlace{path: join(dir, ".gitignore")} // one that comes is a change of the folder
-		if s.standing(ignore.path, at) != (standing{lasting: true}) {
+		if s.fileState(ignore.path, at) != (fileState{lasting: true}) {
 			out = append(out, ignore)
 		}
 	}
@@ -298,7 +300,7 @@ func (s *Set) watch(ctx context.Context, files []string, at time.Time) []watched
 		out = append(out, watchedPlace{path: p})
 	}
 	for i := range out {
-		out[i].stood = s.standing(out[i].path, at)
+		out[i].stood = s.fileState(out[i].path, at)
 	}
 	return out
 }

@@ -62,9 +62,9 @@ func (s *Set) runListDir(ctx context.Context, a listDirArgs, _ loop.Input) (loop
 		return s.explain(ctx, dir, err), nil
 	}
 	t := tree{
-		set:  s,
-		top:  dir,
-		kept: kept(listed),
+		set:         s,
+		top:         dir,
+		listedPaths: listedPaths(listed),
 	}
 	asked := min(max(a.Depth, 1), listDepth)
 	depth, entries := asked, []string(nil)
@@ -84,9 +84,9 @@ func (s *Set) runListDir(ctx context.Context, a listDirArgs, _ loop.Input) (loop
 	return t.result(entries, asked, depth), nil
 }
 
-// kept is every path of a git listing and the directories they are in; nil if
+// listedPaths is every path of a git listing and the directories they are in; nil if
 // nothing is to be left out.
-func kept(l listing) map[string]bool {
+func listedPaths(l listing) map[string]bool {
 	if !l.git {
 		return nil
 	}
@@ -99,11 +99,11 @@ func kept(l listing) map[string]bool {
 
 // tree renders a directory.
 type tree struct {
-	set     *Set
-	top     string
-	kept    map[string]bool
-	count   int // entries that the wanted depth has
-	ignored int // entries left out
+	set         *Set
+	top         string
+	listedPaths map[string]bool
+	count       int // entries that the wanted depth has
+	ignored     int // entries left out
 }
 
 // level returns the lines for the entries of a directory, and depth-1 levels
@@ -172,13 +172,13 @@ func (t *tree) entries(dir string) ([]fs.DirEntry, error) {
 // leftOut reports whether git ignores an entry. Git does not list empty
 // directories, pipes and the like, but does not ignore them either.
 func (t *tree) leftOut(name string, e fs.DirEntry) bool {
-	if t.kept == nil {
+	if t.listedPaths == nil {
 		return false
 	}
 	if below, ok := strings.CutPrefix(name, t.top+"/"); ok {
 		name = below
 	}
-	if t.kept[name] {
+	if t.listedPaths[name] {
 		return false
 	}
 	if e.IsDir() {

@@ -50,7 +50,7 @@ func (l *liveText) flush() {
 	defer l.mu.Unlock()
 	l.timer = nil
 	if !l.closed {
-		l.show(whole(l.pending))
+		l.show(wholeCharacters(l.pending))
 	}
 }
 
@@ -78,8 +78,8 @@ func (l *liveText) show(n int) {
 	l.update(text)
 }
 
-// whole is the length of b without a character that it holds only a part of.
-func whole(b []byte) int {
+// wholeCharacters is the length of b without a character that it holds only a part of.
+func wholeCharacters(b []byte) int {
 	for n := len(b) - 1; n >= 0 && n >= len(b)-utf8.UTFMax; n-- {
 		if utf8.RuneStart(b[n]) {
 			if utf8.FullRune(b[n:]) {

@@ -59,8 +59,8 @@ func (p *pager) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// wanted reports whether the current line is of the page.
-func (p *pager) wanted() bool {
+// isOnPage reports whether the current line is of the page.
+func (p *pager) isOnPage() bool {
 	return !p.full && p.line+1 >= p.first && p.shown < p.limit
 }
 
@@ -69,7 +69,7 @@ func (p *pager) extend(part []byte) {
 	if len(part) == 0 {
 		return
 	}
-	if p.wanted() {
+	if p.isOnPage() {
 		// A little more than is shown, so that a rune at the edge is whole
 		// and a mark before the first line does not shorten it.
 		room := lineBytes + utf8.UTFMax + len(byteOrderMark) - len(p.begin)
@@ -81,7 +81,7 @@ func (p *pager) extend(part []byte) {
 
 // endLine ends the current line, with a newline or at the end of the input.
 func (p *pager) endLine(newline bool) {
-	if p.wanted() {
+	if p.isOnPage() {
 		p.emit(newline)
 	}
 	p.line++

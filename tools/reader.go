@@ -61,7 +61,7 @@ func (r *reader) loadListed(name string, maxSize int64) ([]byte, error) {
 		return nil, err
 	}
 	const flags = sys.O_RDONLY | sys.O_NONBLOCK | sys.O_NOFOLLOW | sys.O_CLOEXEC
-	fd, err := again(func() (int, error) { return sys.Openat(int(r.in.Fd()), base, flags, 0) })
+	fd, err := retryInterrupted(func() (int, error) { return sys.Openat(int(r.in.Fd()), base, flags, 0) })
 	if errors.Is(err, sys.ELOOP) {
 		err = notRegular{fs.ModeSymlink}
 	}
@@ -70,7 +70,7 @@ func (r *reader) loadListed(name string, maxSize int64) ([]byte, error) {
 	}
 	defer sys.Close(fd) //nolint:errcheck // only read from
 	var info sys.Stat_t
-	if _, err := again(func() (int, error) { return 0, sys.Fstat(fd, &info) }); err != nil {
+	if _, err := retryInterrupted(func() (int, error) { return 0, sys.Fstat(fd, &info) }); err != nil {
 		return nil, err
 	}
 	switch {
@@ -101,7 +101,7 @@ type descriptor int
 
 // Read implements io.Reader.
 func (d descriptor) Read(into []byte) (int, error) {
-	n, err := again(func() (int, error) { return sys.Read(int(d), into) })
+	n, err := retryInterrupted(func() (int, error) { return sys.Read(int(d), into) })
 	switch {
 	case err != nil:
 		return 0, err
@@ -111,8 +111,8 @@ func (d descriptor) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// again makes a call of the system until no signal comes between.
-func again(call func() (int, error)) (int, error) {
+// retryInterrupted makes a call of the system until no signal comes between.
+func retryInterrupted(call func() (int, error)) (int, error) {
 	for {
 		if n, err := call(); !errors.Is(err, sys.EINTR) {
 			return n, err

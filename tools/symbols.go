@@ -117,8 +117,8 @@ func (s *Set) unparsed(ctx context.Context, name string, err error) loop.Result 
 	return s.explain(ctx, name, err)
 }
 
-// wanted is a query for a name.
-type wanted struct {
+// nameQuery is a query for a name.
+type nameQuery struct {
 	exact     string
 	name      string // in lower case
 	container string // in lower case; "" for any
@@ -126,11 +126,11 @@ type wanted struct {
 
 // newWanted reads a query as people write it: with the dots, colons or arrows of
 // their language, a receiver in parentheses, or as a call.
-func newWanted(query string) wanted {
+func newWanted(query string) nameQuery {
 	query = strings.TrimSuffix(strings.TrimSpace(query), "()")
 	query = strings.NewReplacer("::", ".", "#", ".", "->", ".", "(*", "", ").", ".", ".prototype.", ".").Replace(query)
 	dotted := strings.TrimLeft(strings.Trim(query, "."), "*&")
-	w := wanted{exact: dotted}
+	w := nameQuery{exact: dotted}
 	if i := strings.LastIndex(dotted, "."); i >= 0 {
 		w.exact, w.container = dotted[i+1:], strings.ToLower(dotted[:i])
 		if slices.Contains([]string{"exports", "module.exports", "this", "self"}, w.container) {
@@ -142,7 +142,7 @@ func newWanted(query string) wanted {
 }
 
 // rank says how well a definition fits: 4 is best, 0 is not at all.
-func (w wanted) rank(s syntax.Symbol) int {
+func (w nameQuery) rank(s syntax.Symbol) int {
 	if w.container != "" && !w.contains(s) {
 		return 0
 	}
@@ -162,7 +162,7 @@ func (w wanted) rank(s syntax.Symbol) int {
 
 // contains reports whether a definition is a member of what is asked for, which may
 // be a type as well as the module, package or file that it is in.
-func (w wanted) contains(s syntax.Symbol) bool {
+func (w nameQuery) contains(s syntax.Symbol) bool {
 	within := "." + w.container
 	in := "." + strings.ToLower(s.Container)
 	if strings.HasSuffix(in, within) {

@@ -22,7 +22,7 @@ const (
 type mentionSearch struct {
 	set    *Set
 	kind   string
-	want   wanted
+	want   nameQuery
 	module string // of whose imports is asked, "" for a name
 	single bool
 	below  string // the folder that is asked about
@@ -150,7 +150,7 @@ func (q *mentionSearch) askForModule(query string, files []source) {
 		return
 	}
 	q.module = moduleName(path.Clean(query))
-	q.want = wanted{exact: path.Base(q.module), name: strings.ToLower(path.Base(q.module))}
+	q.want = nameQuery{exact: path.Base(q.module), name: strings.ToLower(path.Base(q.module))}
 }
 
 // moduleName is a path as imports write it: without what the name of a source file

@@ -17,7 +17,7 @@ import (
 // symbolSearch goes through files in order, collecting definitions.
 type symbolSearch struct {
 	set   *Set
-	want  wanted
+	want  nameQuery
 	named bool // the file was named
 
 	found []syntax.Symbol
@@ -69,7 +69,7 @@ const (
 )
 
 // sort are the files by tier.
-func (w wanted) sort(files []source) [tierCount][]source {
+func (w nameQuery) sort(files []source) [tierCount][]source {
 	parts := slices.Collect(slices.Chunk(files, max(1, (len(files)+workers()-1)/workers())))
 	found := make([][tierCount][]source, len(parts))
 	var looking sync.WaitGroup
@@ -97,7 +97,7 @@ func (w wanted) sort(files []source) [tierCount][]source {
 
 // tier says where a file comes that defines these names. The second result is room that
 // can be used again.
-func (w wanted) tier(names, folded []byte) (int, []byte) {
+func (w nameQuery) tier(names, folded []byte) (int, []byte) {
 	if bytes.Contains(names, []byte("\n"+w.exact+"\n")) {
 		return tierEqual, folded
 	}

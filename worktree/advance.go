@@ -69,14 +69,14 @@ func (r *Repo) onIndex(ctx context.Context, changes []delta, do func() error) (e
 	defer func() { err = errors.Join(err, os.Remove(lock)) }()
 	failpoint.Hit("after the lock of an index")
 	defer os.Remove(next) //nolint:errcheck // it has become the index
-	if err := errors.Join(gone(next+".lock"), do()); err != nil {
+	if err := errors.Join(removeIfExists(next+".lock"), do()); err != nil {
 		return err
 	}
 	text, err := os.ReadFile(index)
 	if err == nil {
 		err = os.WriteFile(next, text, 0o600) //nolint:gosec // beside the index
 	} else if errors.Is(err, fs.ErrNotExist) {
-		err = gone(next)
+		err = removeIfExists(next)
 	}
 	if err != nil {
 		return err
@@ -99,8 +99,8 @@ func (r *Repo) onIndex(ctx context.Context, changes []delta, do func() error) (e
 
 func (r *Repo) inGitDir(name string) string { return filepath.Join(r.gitDir, name) }
 
-// gone removes a file that may be there.
-func gone(file string) error {
+// removeIfExists removes a file that may be there.
+func removeIfExists(file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err //nolint:wrapcheck // names the file
 	}
@@ -153,8 +153,8 @@ func dropOwnLock(lock string) error {
 func (r *Repo) finishCommit(ctx context.Context, in intent, file string) (out MergeResult, err error) {
 	err = errors.Join(
 		dropOwnLock(r.inGitDir("index.lock")),
-		gone(r.inGitDir("plan-index")),
-		gone(r.inGitDir("plan-index.lock")),
+		removeIfExists(r.inGitDir("plan-index")),
+		removeIfExists(r.inGitDir("plan-index.lock")),
 	)
 	if err != nil {
 		return out, err
@@ -163,7 +163,7 @@ func (r *Repo) finishCommit(ctx context.Context, in intent, file string) (out Me
 		if _, err := os.Lstat(lock); err != nil || !abandoned(ctx, lock) {
 			continue
 		}
-		if err := gone(lock); err != nil {
+		if err := removeIfExists(lock); err != nil {
 			return out, err
 		}
 	}
@@ -172,7 +172,7 @@ func (r *Repo) finishCommit(ctx context.Context, in intent, file string) (out Me
 		return out, err
 	}
 	if head == in.To {
-		if out, err = r.moved(ctx, in.From, in.To); err != nil {
+		if out, err = r.moveResult(ctx, in.From, in.To); err != nil {
 			return out, err
 		}
 		if err := r.catchUp(ctx, in); err != nil {

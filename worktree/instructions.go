@@ -49,7 +49,7 @@ func (r *Repo) instructions(ctx context.Context, entries []entry) ([]Instruction
 	}
 	defer func() { _ = root.Close() }()
 	texts := map[string]map[string]string{} // by directory and name
-	for _, file := range once(files) {
+	for _, file := range sortedUnique(files) {
 		name := path.Base(file)
 		if name != "AGENTS.md" && name != "CLAUDE.md" {
 			continue

@@ -180,7 +180,7 @@ func (r *Repo) finish(ctx context.Context, in intent, file string) (out MergeRes
 		if err != nil {
 			return err
 		}
-		if out, err = r.moved(ctx, now, target); err != nil {
+		if out, err = r.moveResult(ctx, now, target); err != nil {
 			return err
 		}
 		if now == target {

@@ -153,11 +153,11 @@ func (r *Repo) Files(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return once(files), nil
+	return sortedUnique(files), nil
 }
 
-// once sorts files and drops those that come twice.
-func once(files []string) []string {
+// sortedUnique sorts files and drops those that come twice.
+func sortedUnique(files []string) []string {
 	slices.Sort(files)
 	return slices.Compact(files)
 }

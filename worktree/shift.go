@@ -197,8 +197,8 @@ type MergeResult struct {
 	Submodules []string
 }
 
-// moved sums a move up.
-func (r *Repo) moved(ctx context.Context, now, to string) (MergeResult, error) {
+// moveResult sums a move up.
+func (r *Repo) moveResult(ctx context.Context, now, to string) (MergeResult, error) {
 	m := MergeResult{Before: now, After: to}
 	changes, err := r.deltas(ctx, now, to)
 	if err != nil {
@@ -291,7 +291,7 @@ func (r *Repo) undoing(ctx context.Context, now, left, to string, force bool) ([
 
 // apply moves the work tree from now to target, after it was kept.
 func (r *Repo) apply(ctx context.Context, a area, now, target string, opts Options) (MergeResult, error) {
-	out, err := r.moved(ctx, now, target)
+	out, err := r.moveResult(ctx, now, target)
 	if err != nil || opts.Check || now == target {
 		return out, err
 	}

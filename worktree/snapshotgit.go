@@ -30,7 +30,7 @@ var interim = []string{
 // wall lets commands write, the error is [ErrNoSnapshotView].
 func (v *SnapshotViews) Git(ctx context.Context, start, tree string, copied bool) ([]sandbox.Put, error) {
 	key := fmt.Sprintf("git %s %s %v", start, tree, copied)
-	puts, err := v.once(key, func() ([]sandbox.Put, error) { return v.git(ctx, start, tree, copied) })
+	puts, err := v.cached(key, func() ([]sandbox.Put, error) { return v.git(ctx, start, tree, copied) })
 	if err != nil {
 		return nil, fmt.Errorf("show the repository at tree %s: %w", tree, err)
 	}

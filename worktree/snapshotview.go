@@ -101,8 +101,8 @@ func (v *SnapshotViews) folder() (string, error) {
 	return dir, os.Mkdir(dir, 0o700) //nolint:wrapcheck // names the path
 }
 
-// once answers a question that was asked before with what was answered then.
-func (v *SnapshotViews) once(key string, make func() ([]sandbox.Put, error)) ([]sandbox.Put, error) {
+// cached answers a question that was asked before with what was answered then.
+func (v *SnapshotViews) cached(key string, make func() ([]sandbox.Put, error)) ([]sandbox.Put, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if puts, ok := v.made[key]; ok {
@@ -221,7 +221,7 @@ func (d delta) links() bool { return d.from.mode == gitlinkMode || d.to.mode == 
 // Files are what makes the files of one tree those of another, as a checkout
 // would write them. Submodules stay where they are.
 func (v *SnapshotViews) Files(ctx context.Context, from, to string) ([]sandbox.Put, error) {
-	puts, err := v.once("files "+from+" "+to, func() ([]sandbox.Put, error) { return v.files(ctx, from, to) })
+	puts, err := v.cached("files "+from+" "+to, func() ([]sandbox.Put, error) { return v.files(ctx, from, to) })
 	if err != nil {
 		return nil, fmt.Errorf("take the files of tree %s: %w", to, err)
 	}

@@ -32,7 +32,7 @@ type machinesRow struct {
 	queue   int64         // bytes on disk of what serves the queue
 }
 
-func (r machinesRow) what() string {
+func (r machinesRow) label() string {
 	switch r.workers {
 	case 0:
 		return "one process, SQLite"
@@ -47,7 +47,7 @@ func (r machinesRow) markdown() string {
 	if r.workers > 0 {
 		queue = fmt.Sprint(r.queue >> 10 / int64(r.jobs))
 	}
-	return fmt.Sprintf("| %s | %.0f s | %d | %.2f | %.2f | %s |", r.what(), r.answer.Seconds(), r.jobs,
+	return fmt.Sprintf("| %s | %.0f s | %d | %.2f | %.2f | %s |", r.label(), r.answer.Seconds(), r.jobs,
 		float64(r.jobs)/r.took.Seconds(), r.cpu.Seconds()/float64(r.jobs), queue)
 }
 

@@ -55,11 +55,11 @@ func makeRun(ctx context.Context, db *memory.DB, n int, at time.Time) error {
 	}
 	defer w.Close() //nolint:errcheck // what was committed stays
 	text := newProse(uint64(n))
-	kit := plan.NewBlob([]byte(newProse(1 << 32).words(kitBytes))) // all runs share it
+	kit := plan.NewBlob([]byte(newProse(1 << 32).text(kitBytes))) // all runs share it
 	first := plan.Event{
 		Blobs: []plan.Blob{kit},
 		Body: plan.RunStart{
-			Request: text.words(120),
+			Request: text.text(120),
 			Repo:    fmt.Sprintf("/src/app-%d", n%7),
 			Config:  []byte("{}"),
 			Kit:     kit.Hash,
@@ -69,7 +69,7 @@ func makeRun(ctx context.Context, db *memory.DB, n int, at time.Time) error {
 	for turn := range turns {
 		events = append(events, text.turn(turn)...)
 		if turn == turns-1 && n%longEvery == 0 {
-			events = append(events, plan.Event{Body: plan.Report{Text: text.words(longBytes)}})
+			events = append(events, plan.Event{Body: plan.Report{Text: text.text(longBytes)}})
 		}
 		if turn == turns-1 {
 			events = append(events, plan.Event{Body: plan.RunEnd{Outcome: plan.Approved}})
@@ -94,19 +94,19 @@ func newProse(seed uint64) *prose {
 
 func (p *prose) turn(turn int) []plan.Event {
 	call := fmt.Sprintf("call_%d", turn)
-	end := plan.Event{Body: plan.ToolEnd{Call: call, Name: "read", Output: p.words(resultBytes)}}
+	end := plan.Event{Body: plan.ToolEnd{Call: call, Name: "read", Output: p.text(resultBytes)}}
 	if turn == 3 { // one output was too long for its event
-		whole := plan.NewBlob([]byte(p.words(blobBytes)))
-		end.Body = plan.ToolEnd{Call: call, Name: "bash", Output: p.words(resultBytes), Blob: whole.Hash}
+		whole := plan.NewBlob([]byte(p.text(blobBytes)))
+		end.Body = plan.ToolEnd{Call: call, Name: "bash", Output: p.text(resultBytes), Blob: whole.Hash}
 		end.Blobs = []plan.Blob{whole}
 	}
 	events := []plan.Event{
 		{Body: plan.MessageEnd{Message: plan.Message{
 			Role:   plan.RoleAssistant,
-			Blocks: []plan.Block{{Type: plan.BlockText, Text: p.words(answerBytes)}},
+			Blocks: []plan.Block{{Type: plan.BlockText, Text: p.text(answerBytes)}},
 		}}},
 		{Body: plan.UsageReport{Model: "scripted", Usage: plan.Usage{Requests: 1, Input: 9000, Output: 300}}},
-		{Body: plan.ToolStart{Call: call, Name: "read", Args: fmt.Appendf(nil, `{"path":%q}`, p.words(30))}},
+		{Body: plan.ToolStart{Call: call, Name: "read", Args: fmt.Appendf(nil, `{"path":%q}`, p.text(30))}},
 		end,
 	}
 	for i := range events {
@@ -115,8 +115,8 @@ func (p *prose) turn(turn int) []plan.Event {
 	return events
 }
 
-// words are so many bytes of text: phrases of a few hundred, with numbers and ends of lines between them.
-func (p *prose) words(n int) string {
+// text are so many bytes of text: phrases of a few hundred, with numbers and ends of lines between them.
+func (p *prose) text(n int) string {
 	var b strings.Builder
 	for b.Len() < n {
 		switch p.rand.IntN(6) {

@@ -91,7 +91,7 @@ func (c *counter) request(t *tally, name string, r sent) error {
 		}
 		parts = append(parts, string(part))
 	}
-	kept := c.kept(parts)
+	kept := c.sharedPrefix(parts)
 	c.told = append(c.told, parts)
 	at := slices.IndexFunc(t.phases, func(p *phase) bool { return p.name == name })
 	if at < 0 {
@@ -129,8 +129,8 @@ func (c *counter) request(t *tally, name string, r sent) error {
 	return nil
 }
 
-// kept is how many parts an earlier request of the run began with too.
-func (c *counter) kept(parts []string) int {
+// sharedPrefix is how many parts an earlier request of the run began with too.
+func (c *counter) sharedPrefix(parts []string) int {
 	most := 0
 	for _, earlier := range c.told {
 		n := 0

@@ -48,7 +48,7 @@ func (a *app) batches() *batches.Batches { return batches.New(a.host) }
 
 // machines are the commands for many machines.
 func (a *app) machines() machines.Program {
-	return machines.New(a.host, a.out, a.batchView, a.answer, a.said, a.interruptible, a.note)
+	return machines.New(a.host, a.out, a.batchView, a.answer, a.confirm, a.interruptible, a.note)
 }
 
 func (a *app) batchRunCommand() *cobra.Command {
@@ -100,7 +100,7 @@ Ctrl-C, which parks the jobs that run.`,
 			}
 			add.Jobs = list.Merge(opts.Settings)
 			add.Name = name
-			flags.over(cmd, &add.Settings)
+			flags.applyTo(cmd, &add.Settings)
 			add.Settings.PlanJob, err = batches.ChoosePlanJob(add.Jobs, from.sharedPlan, from.planJob)
 			if err != nil {
 				return err
@@ -195,7 +195,7 @@ func (a *app) reopenCommand(
 			return err
 		}
 		id, err := reopen(cmd.Context(), strings.Join(args, ""), func(s *batches.Settings) error {
-			flags.over(cmd, s)
+			flags.applyTo(cmd, s)
 			return nil
 		})
 		if err != nil {
@@ -222,7 +222,7 @@ process runs are asked to stop.`,
 			if err != nil {
 				return err
 			}
-			return a.said(plan.RunID(id), render.Count(n, "job")+" cancelled")
+			return a.confirm(plan.RunID(id), render.Count(n, "job")+" cancelled")
 		},
 	}
 	cmd.Flags().StringSliceVar(&only, "only", nil, "only the jobs of these `ID`s (repeatable, or with commas)")
@@ -256,7 +256,7 @@ see it with --show. The job is queued again, and goes on.`,
 			if err != nil {
 				return err
 			}
-			return a.told(plan.RunID(id), "resume", "it is decided; go on with: plan batch resume "+id, nil)
+			return a.confirmLetter(plan.RunID(id), "resume", "it is decided; go on with: plan batch resume "+id, nil)
 		},
 	}
 	flags.registerForPlan(cmd)

@@ -62,8 +62,8 @@ func (f *batchFlags) options(cmd *cobra.Command) (host.Options, error) {
 	return o, nil
 }
 
-// over lays what the flags say of the whole batch over how it was driven before.
-func (f *batchFlags) over(cmd *cobra.Command, s *batches.Settings) {
+// applyTo lays what the flags say of the whole batch over how it was driven before.
+func (f *batchFlags) applyTo(cmd *cobra.Command, s *batches.Settings) {
 	changed := cmd.Flags().Changed
 	if changed("concurrency") {
 		s.Concurrency = f.concurrency

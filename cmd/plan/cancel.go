@@ -28,11 +28,11 @@ in the work tree. A run that another process drives is asked to stop.`,
 			case err != nil:
 				return err
 			case c.Asked != nil:
-				return a.said(id, fmt.Sprintf("asked process %d to cancel it", c.Asked.PID))
+				return a.confirm(id, fmt.Sprintf("asked process %d to cancel it", c.Asked.PID))
 			case c.AlreadyFinal != "":
-				return a.said(id, "it is final already: "+string(c.AlreadyFinal))
+				return a.confirm(id, "it is final already: "+string(c.AlreadyFinal))
 			}
-			return a.said(id, "cancelled")
+			return a.confirm(id, "cancelled")
 		},
 	}
 }
@@ -46,8 +46,8 @@ func (a *app) withDB(cmd *cobra.Command, do func(ctx context.Context, db *memory
 	return do(cmd.Context(), db)
 }
 
-// said answers a command that acts on a run.
-func (a *app) said(id plan.RunID, what string) error {
+// confirm answers a command that acts on a run.
+func (a *app) confirm(id plan.RunID, what string) error {
 	if a.json {
 		return a.document(map[string]any{"id": id, "result": what})
 	}

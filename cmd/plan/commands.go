@@ -48,7 +48,7 @@ func (a *app) commands() []command.Row {
 		{Name: "tools", Make: a.toolsCommand, Group: command.Keep},
 		{Name: "journal", Make: a.journalCommand, Group: command.Keep},
 		{Name: "__serve", Make: a.demoServer().ScriptCommand},
-		{Name: "__man", Make: func() *cobra.Command { return manual.Command(a.whole, a.now) }},
+		{Name: "__man", Make: func() *cobra.Command { return manual.Command(a.fullRoot, a.now) }},
 		{Name: "events", Make: a.eventsCommand, Now: "show --events"},
 		{Name: "graph", Make: a.graphCommand, Now: "show --graph"},
 		{Name: "backup", Make: a.backupCommand, Now: "journal backup"},
@@ -69,8 +69,8 @@ func (a *app) addCommands(root *cobra.Command, args []string) {
 	}.AddTo(root, args)
 }
 
-// whole is the root with all commands and all of their flags.
-func (a *app) whole() *cobra.Command {
+// fullRoot is the root with all commands and all of their flags.
+func (a *app) fullRoot() *cobra.Command {
 	a.helpAll = true
 	root := a.root()
 	a.addCommands(root, nil)

@@ -51,7 +51,7 @@ func (a *app) showEvents(ctx context.Context, db *memory.DB, id plan.RunID, what
 		if err != nil {
 			return err
 		}
-		return a.said(id, render.Count(spans, "span")+" sent")
+		return a.confirm(id, render.Count(spans, "span")+" sent")
 	}
 	lines := db.Lines(ctx, id, what.after)
 	if what.follow {

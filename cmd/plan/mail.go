@@ -193,9 +193,9 @@ func (a *app) deliver(
 		}
 	}
 	if driver != nil {
-		return a.told(id, "now", fmt.Sprintf("process %d reads it at its next step", driver.PID), then.decided)
+		return a.confirmLetter(id, "now", fmt.Sprintf("process %d reads it at its next step", driver.PID), then.decided)
 	}
-	return a.told(id, "resume", fmt.Sprintf(
+	return a.confirmLetter(id, "resume", fmt.Sprintf(
 		"it waits; nobody is driving the run now, so go on with: plan resume %s", id), then.decided)
 }
 
@@ -204,7 +204,7 @@ func (a *app) deliver(
 func (a *app) continueWith(ctx context.Context, id, next plan.RunID) error {
 	what := fmt.Sprintf("it is final; run %s goes on from it", next)
 	if !a.json {
-		if err := a.said(id, what); err != nil {
+		if err := a.confirm(id, what); err != nil {
 			return err
 		}
 		return a.resumeRun(ctx, next, host.Options{})
@@ -221,8 +221,8 @@ func (a *app) continueWith(ctx context.Context, id, next plan.RunID) error {
 	return exitWith(end.ExitCode)
 }
 
-// told answers a command that wrote to a run: reaches is now or resume.
-func (a *app) told(id plan.RunID, reaches, what string, decided *plan.WaitingCall) error {
+// confirmLetter answers a command that wrote to a run: reaches is now or resume.
+func (a *app) confirmLetter(id plan.RunID, reaches, what string, decided *plan.WaitingCall) error {
 	if a.json {
 		answer := map[string]any{"id": id, "reaches": reaches, "result": what}
 		if decided != nil {
@@ -230,7 +230,7 @@ func (a *app) told(id plan.RunID, reaches, what string, decided *plan.WaitingCal
 		}
 		return a.document(answer)
 	}
-	return a.said(id, what)
+	return a.confirm(id, what)
 }
 
 // showApprovals tells what waits for a yes.

@@ -47,7 +47,7 @@ another, which is meant for cron. It never takes runs that wait for a person.`,
 			if err != nil {
 				return err
 			}
-			if err := choice.over(&opts); err != nil {
+			if err := choice.applyTo(&opts); err != nil {
 				return err
 			}
 			switch {
@@ -79,7 +79,7 @@ func (f *driftFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("accept-drift", "replan")
 }
 
-func (f *driftFlags) over(o *host.Options) error {
+func (f *driftFlags) applyTo(o *host.Options) error {
 	switch {
 	case f.reason != "" && !f.replan:
 		return usage("--reason belongs to --replan")

@@ -59,9 +59,9 @@ snapshot.`,
 			case err != nil:
 				return err
 			case !removed:
-				return a.said(run.ID, "its work tree is gone already")
+				return a.confirm(run.ID, "its work tree is gone already")
 			}
-			return a.said(run.ID, "its work tree is removed; its snapshots stay")
+			return a.confirm(run.ID, "its work tree is removed; its snapshots stay")
 		},
 	}
 	cmd.AddCommand(list, prune, remove)

@@ -89,9 +89,9 @@ func (t *telling) show(ev plan.Event) {
 	case plan.CheckEnd:
 		t.update(checkEnds(t.checkEnds(b), b))
 	case plan.Steering:
-		t.words(b.Text)
+		t.personText(b.Text)
 	case plan.FollowUp:
-		t.words(b.Text)
+		t.personText(b.Text)
 	case plan.Retry:
 		t.streamed = ""
 		t.think(fmt.Sprintf("%s; asked again\n", b.Reason))
@@ -192,8 +192,8 @@ func turnOf(ev plan.Event) string {
 	return fmt.Sprintf("%s/%d", ev.Conv, *ev.Turn)
 }
 
-// words tells what a person said, when the thread is told from its beginning.
-func (t *telling) words(text string) {
+// personText tells what a person said, when the thread is told from its beginning.
+func (t *telling) personText(text string) {
 	if t.past {
 		t.update(sdk.UpdateUserMessageText(clean(text)))
 	}

@@ -83,12 +83,12 @@ func (s *server) document(ctx context.Context, id plan.RunID) (Document, error) 
 	if size, err := s.host.SizeOf(ctx, run); err == nil { // a tree that is gone has none
 		d.Diff = size
 	}
-	s.standing(run, &d)
+	s.describeState(run, &d)
 	return d, nil
 }
 
-// standing says where a run stands, and what can be done.
-func (s *server) standing(run *engine.Run, d *Document) {
+// describeState says where a run stands, and what can be done.
+func (s *server) describeState(run *engine.Run, d *Document) {
 	switch {
 	case run.Outcome != nil:
 		d.Evidence = run.Outcome.Evidence

@@ -158,10 +158,10 @@ func (s *server) planRun(
 	}
 	var err error
 	if r.Text, err = host.ReadRequest(a.Request, `{"request": "Fix the flaky retry test"}`); err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	if r.Dir, err = s.repo(a.Repo); err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	if a.Worktree {
 		r.Settings.Worktree = &a.Worktree
@@ -192,7 +192,7 @@ func (s *server) planReview(
 	}
 	var err error
 	if r.Dir, err = s.repo(a.Repo); err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	r.Settings.Checks.Required = append(slices.Clone(r.Settings.Checks.Required), a.Checks...)
 	return s.begin(ctx, c, r, a.waitArgs)
@@ -207,7 +207,7 @@ func (s *server) begin(
 ) (*sdk.CallToolResult, Document, error) {
 	id, err := s.runs.Begin(r)
 	if err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	return s.answer(ctx, c, id, a, 0)
 }
@@ -222,17 +222,17 @@ func (s *server) answer(
 	round int,
 ) (*sdk.CallToolResult, Document, error) {
 	if err := s.runs.Await(ctx, id, a.long(), progressOf(ctx, c)); err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	run, err := s.host.Standing(ctx, id, nil)
 	if err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	if forms, err := s.ask(c, run, round); forms != nil || err != nil {
-		return forms, Document{}, told(err)
+		return forms, Document{}, withHint(err)
 	}
 	d, err := s.document(ctx, id)
-	return nil, d, told(err)
+	return nil, d, withHint(err)
 }
 
 func (s *server) planStatus(
@@ -242,10 +242,10 @@ func (s *server) planStatus(
 ) (*sdk.CallToolResult, Document, error) {
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	d, err := s.document(ctx, id)
-	return nil, d, told(err)
+	return nil, d, withHint(err)
 }
 
 func (s *server) planWait(
@@ -258,15 +258,15 @@ func (s *server) planWait(
 	}
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	run, err := s.host.Standing(ctx, id, nil)
 	if err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	if run.Parked != nil && goesOnByItself(run.Parked.Reason) {
 		if err := s.runs.GoOn(id, s.options.Run); err != nil {
-			return nil, Document{}, told(err)
+			return nil, Document{}, withHint(err)
 		}
 	}
 	return s.answer(ctx, c, id, a.waitArgs, 0)
@@ -284,23 +284,23 @@ func goesOnByItself(r plan.ParkReason) bool {
 func (s *server) planDiff(ctx context.Context, _ *sdk.CallToolRequest, a diffArgs) (*sdk.CallToolResult, Diff, error) {
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, Diff{}, told(err)
+		return nil, Diff{}, withHint(err)
 	}
 	run, err := s.host.Load(ctx, id)
 	if err != nil {
-		return nil, Diff{}, told(err)
+		return nil, Diff{}, withHint(err)
 	}
 	d := Diff{Run: id}
 	if d.Stat, err = s.host.SizeOf(ctx, run); err != nil || a.Stat {
-		return nil, d, told(err)
+		return nil, d, withHint(err)
 	}
 	change, err := s.host.ChangeOf(ctx, run)
 	if err != nil {
-		return nil, d, told(err)
+		return nil, d, withHint(err)
 	}
 	d.Patch, err = change.Diff(ctx)
 	d.Patch = clean(d.Patch)
-	return nil, d, told(err)
+	return nil, d, withHint(err)
 }
 
 func (s *server) planTell(
@@ -313,7 +313,7 @@ func (s *server) planTell(
 	}
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	l := host.Letter{Text: a.Text}
 	if a.After {
@@ -321,14 +321,14 @@ func (s *server) planTell(
 	}
 	heard, err := s.host.Tell(ctx, id, l)
 	if err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	if heard.Continuation != "" {
 		id = heard.Continuation
 	}
 	if heard.Driver == nil {
 		if err := s.runs.GoOn(id, s.options.Run); err != nil {
-			return nil, Document{}, told(err)
+			return nil, Document{}, withHint(err)
 		}
 	}
 	return s.answer(ctx, c, id, a.waitArgs, 0)
@@ -341,17 +341,17 @@ func (s *server) planApply(
 ) (*sdk.CallToolResult, host.ApplyResult, error) {
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, host.ApplyResult{}, told(err)
+		return nil, host.ApplyResult{}, withHint(err)
 	}
 	run, err := s.host.Load(ctx, id)
 	if err == nil {
 		err = host.RequireApproved(run, false)
 	}
 	if err != nil {
-		return nil, host.ApplyResult{}, told(err)
+		return nil, host.ApplyResult{}, withHint(err)
 	}
 	moved, err := s.host.Apply(ctx, run, host.Apply{})
-	return nil, moved, told(err)
+	return nil, moved, withHint(err)
 }
 
 func (s *server) planDecide(
@@ -364,10 +364,10 @@ func (s *server) planDecide(
 	}
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	if a.Call == "" || a.Digest == "" {
-		return nil, Document{}, told(hint.New("call and digest are needed", "plan_status names both."))
+		return nil, Document{}, withHint(hint.New("call and digest are needed", "plan_status names both."))
 	}
 	_, err = s.host.Decide(ctx, id, host.Decision{
 		Approve: a.Approve,
@@ -379,7 +379,7 @@ func (s *server) planDecide(
 		err = s.runs.GoOn(id, s.options.Run)
 	}
 	if err != nil {
-		return nil, Document{}, told(err)
+		return nil, Document{}, withHint(err)
 	}
 	return s.answer(ctx, c, id, a.waitArgs, 0)
 }
@@ -392,11 +392,11 @@ func (s *server) readRun(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.
 	}
 	d, err := s.document(ctx, id)
 	if err != nil {
-		return nil, told(err)
+		return nil, withHint(err)
 	}
 	run, err := s.host.Standing(ctx, id, nil)
 	if err != nil {
-		return nil, told(err)
+		return nil, withHint(err)
 	}
 	whole := struct {
 		Document
@@ -423,8 +423,8 @@ func (s *server) readRun(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.
 // resourcePrefix begins the addresses of runs.
 const resourcePrefix = "plan://runs/"
 
-// told is an error with what to do about it, as a model reads it.
-func told(err error) error {
+// withHint is an error with what to do about it, as a model reads it.
+func withHint(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -32,7 +32,7 @@ func Batches(w io.Writer, all []batches.Batch, now time.Time) error {
 			strconv.Itoa(b.Total),
 			batchCost(b.CostUSD),
 			SafeLine(b.Name),
-			JobCounts(b.Counts),
+			jobCounts(b.Counts),
 		})
 	}
 	return writeTable(w, rows)
@@ -41,7 +41,7 @@ func Batches(w io.Writer, all []batches.Batch, now time.Time) error {
 // Batch writes how a batch and its jobs stand, with short only those that run, wait
 // or have failed.
 func Batch(w io.Writer, b batches.Standing, short bool) error {
-	tellf(w, "batch %s  %s  %s  %s\n", b.ID, b.State, JobCounts(b.Counts), batchCost(b.CostUSD))
+	tellf(w, "batch %s  %s  %s  %s\n", b.ID, b.State, jobCounts(b.Counts), batchCost(b.CostUSD))
 	tw := tabwriter.NewWriter(w, 0, 0, len(columnGap), ' ', 0)
 	for _, j := range b.Jobs {
 		if short && (j.State == batch.JobDone || j.State == batch.JobQueued) {
@@ -83,14 +83,14 @@ func SameJobs(w io.Writer, b batches.Batch) error {
 		batches.Open:    "go on with `plan batch resume " + b.ID + "`",
 	}[b.State]
 	return writef(w, "plan: batch %s has the same jobs and is %s (%s): nothing was started. "+
-		"Now %s, or start another one with --new.\n", b.ID, b.State, JobCounts(b.Counts), next)
+		"Now %s, or start another one with --new.\n", b.ID, b.State, jobCounts(b.Counts), next)
 }
 
 // BatchOutcome writes how a batch stands at the end, and what can be done next.
 func BatchOutcome(w io.Writer, o batches.Outcome) {
 	b := o.Batch
 	tellf(w, "\nbatch %s: %s; %s, %s tokens\n",
-		b.ID, JobCounts(b.Counts), batchCost(b.CostUSD), Tokens(b.Tokens))
+		b.ID, jobCounts(b.Counts), batchCost(b.CostUSD), Tokens(b.Tokens))
 	var full *batch.BudgetError
 	var up *plan.TimeUp
 	switch {
@@ -184,8 +184,8 @@ func JobPublished(w io.Writer, p batches.Published) error {
 	return writef(w, "%s: %s\n", SafeLine(p.Job), SafeLine(text))
 }
 
-// JobCounts writes how many jobs are in each state that any is in.
-func JobCounts(counts map[batch.JobState]int) string {
+// jobCounts writes how many jobs are in each state that any is in.
+func jobCounts(counts map[batch.JobState]int) string {
 	var parts []string
 	for _, s := range []batch.JobState{
 		batch.JobDone,

@@ -275,10 +275,10 @@ func (v *BatchView) draw() {
 			string(l.phase),
 			fmt.Sprintf("turn %d", l.turns),
 			batchCost(l.cost),
-			Clock(now.Sub(l.began)),
+			clock(now.Sub(l.began)),
 			l.tool,
 		}, "  ")
-		rows = append(rows, v.look.CutTo("  "+PadTo(SafeLine(id), 24)+" "+rest, width, false))
+		rows = append(rows, v.look.CutTo("  "+padTo(SafeLine(id), 24)+" "+rest, width, false))
 	}
 	if more := len(v.order) - len(shown); more > 0 {
 		rows = append(rows, fmt.Sprintf("  … and %d more", more))
@@ -301,7 +301,7 @@ func (v *BatchView) bar(now time.Time) string {
 		full = cells * (v.total - left) / v.total
 	}
 	text := fmt.Sprintf("[%s%s] %d/%d  %s  %s", strings.Repeat("#", full), strings.Repeat("-", cells-full),
-		v.total-left, v.total, JobCounts(counts), batchCost(v.progress.CostUSD))
+		v.total-left, v.total, jobCounts(counts), batchCost(v.progress.CostUSD))
 	if v.ended > 0 && left > 0 {
 		each := v.worked / time.Duration(v.ended)
 		workers := max(min(v.progress.Workers, left), 1)

@@ -67,7 +67,7 @@ func (v *eventLines) gist(e plan.Event) string {
 	case plan.ToolStart:
 		return b.Name + ": " + v.tellingArgument(b.Name, b.Args).Text
 	case plan.ToolEnd:
-		words := []string{b.Name, Duration(Millis(b.DurationMS))}
+		words := []string{b.Name, Duration(millis(b.DurationMS))}
 		switch {
 		case b.Status != "":
 			words = append(words, b.Status)

@@ -20,7 +20,7 @@ func (n *narrator) lines(e plan.Event) []string {
 	case plan.StateChange:
 		return n.stateChange(b)
 	case plan.Parked:
-		return n.labelled(n.halt, InkYellow, "parked", ParkedWords(b))
+		return n.labelled(n.halt, InkYellow, "parked", parkedWords(b))
 	case plan.Unparked:
 		return n.labelled(n.again, InkGreen, "resumed", "it was parked: "+string(b.Reason))
 	case plan.SettingsChanged:
@@ -46,7 +46,7 @@ func (n *narrator) lines(e plan.Event) []string {
 	case plan.Adjusted:
 		return n.adjusted(b)
 	case plan.Route:
-		return n.oneLine(n.note, InkDim, "model", RouteWords(b))
+		return n.oneLine(n.note, InkDim, "model", routeWords(b))
 	case plan.LimitHit:
 		return n.labelled(n.halt, InkYellow, "limit", limitWords(b))
 	case plan.Report:
@@ -83,9 +83,9 @@ func (n *narrator) lines(e plan.Event) []string {
 	case plan.Answered:
 		return n.answered(b)
 	case plan.Steering:
-		return n.said("guidance", b.Text)
+		return n.letterLines("guidance", b.Text)
 	case plan.FollowUp:
-		return n.said("follow-up", b.Text)
+		return n.letterLines("follow-up", b.Text)
 	case plan.Filtered:
 		return n.labelled(n.note, InkYellow, "letter", n.Joined(b.Action, b.Why))
 	case plan.ApprovalRequired:
@@ -161,9 +161,9 @@ func (s *scribe) mark(e plan.Event) {
 	case plan.Adjusted:
 		s.head(InkDim, "note", b.String())
 	case plan.Route:
-		s.head(InkDim, "model", RouteWords(b))
+		s.head(InkDim, "model", routeWords(b))
 	case plan.CompactionStart:
-		if words := LearntWords(b); words != "" {
+		if words := learntWords(b); words != "" {
 			s.head(InkYellow, "context", words)
 		}
 	case plan.CompactionEnd:
@@ -186,12 +186,12 @@ func (s *scribe) mark(e plan.Event) {
 		}
 		s.head(InkYellow, word, b.Reason)
 	case plan.Parked:
-		s.head(InkYellow, "parked", ParkedWords(b))
+		s.head(InkYellow, "parked", parkedWords(b))
 	case plan.Failure:
 		s.head(InkRed, "error", b.Error)
 
 	case plan.MessageEnd, plan.ToolEnd, plan.Steering, plan.FollowUp, plan.Filtered, plan.Question, plan.Answered:
-		// They are, or end as, messages and results of calls: UtteranceOf takes them.
+		// They are, or end as, messages and results of calls: utteranceOf takes them.
 	case plan.MessageStart, plan.MessageUpdate, plan.ToolStart, plan.ToolUpdate, plan.Progress,
 		plan.ConvStart, plan.ConvEnd, plan.TurnStart, plan.TurnEnd, plan.PhaseEnd, plan.Unparked,
 		plan.Request, plan.Retry, plan.UsageReport:

@@ -23,7 +23,7 @@ func Collected(w io.Writer, done host.GC, dryRun bool, now time.Time) error {
 			c.ID,
 			c.State,
 			Duration(now.Sub(c.Updated)),
-			Bytes(c.Bytes),
+			sizeText(c.Bytes),
 			Count(c.Refs, "snapshot"),
 		)
 	}
@@ -36,27 +36,27 @@ func Collected(w io.Writer, done host.GC, dryRun bool, now time.Time) error {
 		if l.Of != "" {
 			of = ", of " + l.Of
 		}
-		tellf(w, "%s %s %s  %s%s%s\n", word, l.Kind, SafeLine(l.Name), Bytes(l.Bytes), of, rest)
+		tellf(w, "%s %s %s  %s%s%s\n", word, l.Kind, SafeLine(l.Name), sizeText(l.Bytes), of, rest)
 	}
 	if c := done.Caches; c.Removed+c.Kept > 0 {
 		tellf(
 			w,
 			"%s %s of build caches in %s; %s kept, with %s\n",
 			sum,
-			Bytes(c.Freed),
+			sizeText(c.Freed),
 			Count(c.Removed, "layer"),
 			Count(c.Kept, "layer"),
-			Bytes(c.Used),
+			sizeText(c.Used),
 		)
 	}
 	return writef(
 		w,
 		"%s about %s in %s; %s kept; the database uses %s\n",
 		sum,
-		Bytes(done.Freed()),
+		sizeText(done.Freed()),
 		Count(len(done.Removed), "run"),
 		Count(done.Kept, "run"),
-		Bytes(done.Used),
+		sizeText(done.Used),
 	)
 }
 

@@ -46,7 +46,7 @@ func BackedUp(w io.Writer, c memory.BackupFile) error {
 		SafeLine(c.Path),
 		Count(c.Runs, "run"),
 		Count(c.Events, "event"),
-		Bytes(c.Bytes),
+		sizeText(c.Bytes),
 	)
 	for _, s := range c.Skipped {
 		what := "run " + string(s.Run)

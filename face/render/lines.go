@@ -37,7 +37,7 @@ func newNarrator(opts Options) *narrator {
 func (n *narrator) Columns() int { return max(min(n.opts.Columns()-1-n.margin, MaxColumns), 20) }
 
 // labelPad aligns what stands behind glyph and name.
-func labelPad(label string) string { return PadTo(SafeLine(label), labelColumns) }
+func labelPad(label string) string { return padTo(SafeLine(label), labelColumns) }
 
 // labelColumns is the width of the longest tool name, and restColumn where the
 // Text behind a label begins.
@@ -54,8 +54,8 @@ func (n *narrator) labelled(glyph string, k Ink, label, text string) []string {
 	}, {Text: " " + labelPad(label) + " "}}, InkNone, text)
 }
 
-// said tells what a person said while the run went on, where the model heard it.
-func (n *narrator) said(how, text string) []string {
+// letterLines tells what a person said while the run went on, where the model heard it.
+func (n *narrator) letterLines(how, text string) []string {
 	return n.labelled(n.note, InkCyan, "you", how+": "+text)
 }
 
@@ -140,7 +140,7 @@ func (n *narrator) runStart(e plan.Event, b plan.RunStart) []string {
 	row := func(label, text string, keepEnd bool) string {
 		return n.fill(width, []Span{{
 			Ink:  InkDim,
-			Text: "  " + PadTo(label, labelColumns+2) + " ",
+			Text: "  " + padTo(label, labelColumns+2) + " ",
 		}}, Span{
 			Text:    text,
 			keepEnd: keepEnd,
@@ -279,7 +279,7 @@ func (n *narrator) checkEnd(b plan.CheckEnd) []string {
 	lines := []string{n.fill(n.Columns(),
 		[]Span{{Text: "  "}, {Ink: k, Text: glyph}, {Text: " " + labelPad(label) + " "}, {Ink: k, Text: word + " "}},
 		Span{Text: n.firstLine(b.Command)},
-		[]Span{{Ink: InkDim, Text: note}, {Ink: InkDim, Text: fmt.Sprintf("%8s", Duration(Millis(b.DurationMS)))}})}
+		[]Span{{Ink: InkDim, Text: note}, {Ink: InkDim, Text: fmt.Sprintf("%8s", Duration(millis(b.DurationMS)))}})}
 	if b.Passed() || b.Cancelled || b.Evidence != "" {
 		return lines
 	}
@@ -287,7 +287,7 @@ func (n *narrator) checkEnd(b plan.CheckEnd) []string {
 }
 
 func (n *narrator) verdictGiven(b plan.VerdictGiven) []string {
-	k, word := VerdictWord(b.Judgement)
+	k, word := verdictWord(b.Judgement)
 	glyph := n.fail
 	if b.Approved {
 		glyph = n.ok
@@ -337,7 +337,7 @@ func (n *narrator) failed(b plan.Failure) []string {
 }
 
 func retryWords(b plan.Retry) string {
-	words := fmt.Sprintf("%d in %s: %s", b.Attempt, Duration(Millis(b.WaitMS)), b.Reason)
+	words := fmt.Sprintf("%d in %s: %s", b.Attempt, Duration(millis(b.WaitMS)), b.Reason)
 	if b.WaitMS <= 0 {
 		words = fmt.Sprintf("%d: %s", b.Attempt, b.Reason)
 	}
@@ -360,8 +360,8 @@ func limitWords(b plan.LimitHit) string {
 	return fmt.Sprintf("%s: %s of %s", b.Kind, number(b.Value), number(b.Max))
 }
 
-// ParkedWords says why a run is parked and when it can go on.
-func ParkedWords(b plan.Parked) string {
+// parkedWords says why a run is parked and when it can go on.
+func parkedWords(b plan.Parked) string {
 	words := string(b.Reason)
 	if b.Detail != "" {
 		words += ": " + b.Detail

@@ -9,7 +9,7 @@ import (
 // windowLearnt tells why history is made shorter, where a refusal of the server
 // is the reason.
 func (n *narrator) windowLearnt(b plan.CompactionStart) []string {
-	words := LearntWords(b)
+	words := learntWords(b)
 	if words == "" {
 		return nil
 	}
@@ -44,8 +44,8 @@ const (
 	routeTask    = "task"
 )
 
-// RouteWords say what a model was chosen for, and why.
-func RouteWords(b plan.Route) string {
+// routeWords say what a model was chosen for, and why.
+func routeWords(b plan.Route) string {
 	what := b.For
 	switch b.For {
 	case routeSummary:
@@ -63,9 +63,9 @@ func RouteWords(b plan.Route) string {
 	return words
 }
 
-// LearntWords say why history is made shorter, where a refusal of the server is
+// learntWords say why history is made shorter, where a refusal of the server is
 // the reason; "" where the window was known before.
-func LearntWords(b plan.CompactionStart) string {
+func learntWords(b plan.CompactionStart) string {
 	size, window := Tokens(b.Tokens), Tokens(b.Window)
 	switch b.Learnt {
 	case "":

@@ -151,7 +151,7 @@ func TestStanding(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, k, _ := test.tally.standing("·"); got != test.want || k != test.ink {
+			if got, k, _ := test.tally.status("·"); got != test.want || k != test.ink {
 				t.Errorf("got %q in %q, want %q in %q", got, k, test.want, test.ink)
 			}
 		})

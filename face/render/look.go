@@ -287,16 +287,16 @@ func rowHead(text string, width int) string {
 	return head
 }
 
-// PadTo fills text with spaces up to width columns.
-func PadTo(text string, width int) string {
+// padTo fills text with spaces up to width columns.
+func padTo(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-cellWidth(text)))
 }
 
 // Duration writes a duration for a line: 120ms, 8.2s, 3m24s, 2h03m, 3d07h.
 func Duration(d time.Duration) string { return amount.Duration(d) }
 
-// Clock writes a duration as a running clock: 0:07, 12:03, 1:02:03.
-func Clock(d time.Duration) string { return amount.Clock(d) }
+// clock writes a duration as a running clock: 0:07, 12:03, 1:02:03.
+func clock(d time.Duration) string { return amount.Clock(d) }
 
 // Tokens writes a number of tokens: 950, 14.5k, 1.2M.
 func Tokens(n int64) string { return amount.Tokens(n) }
@@ -307,5 +307,5 @@ func Cost(usd float64, priced bool) string { return amount.Cost(usd, priced) }
 // Count writes 1 turn, 2 turns.
 func Count[N int | int64](n N, noun string) string { return amount.Count(int64(n), noun) }
 
-// Bytes writes a size: 999 B, 1.0 KB, 2.3 MB.
-func Bytes(n int64) string { return amount.Bytes(n) }
+// sizeText writes a size: 999 B, 1.0 KB, 2.3 MB.
+func sizeText(n int64) string { return amount.Bytes(n) }

@@ -31,7 +31,7 @@ func Runs(w io.Writer, runs []host.Listed, filtered bool, opts Options) error {
 	for _, r := range runs {
 		rows = append(rows, []string{
 			r.ID.Short(),
-			standing(r.RunInfo, now),
+			statusWords(r.RunInfo, now),
 			Duration(now.Sub(r.Created)),
 			Tokens(r.Usage.Tokens()),
 			Cost(r.CostUSD, r.Priced),
@@ -49,7 +49,7 @@ func Choices(w io.Writer, first int, runs []memory.RunInfo, opts Options) error 
 	var lines []string
 	for i, r := range runs {
 		lines = append(lines, look.Safe(fmt.Sprintf("  %d  %s, %s, %s ago, in %s: %s", first+i, r.ID.Short(),
-			standing(r, opts.now()), Duration(opts.now().Sub(r.Updated)), SafeLine(filepath.Base(r.Repo)),
+			statusWords(r, opts.now()), Duration(opts.now().Sub(r.Updated)), SafeLine(filepath.Base(r.Repo)),
 			SafeLine(oneline.Cut(host.TitleOf(r), listedTitle)))))
 	}
 	return WriteLines(w, lines)
@@ -90,11 +90,11 @@ func WriteThread(w io.Writer, thread []host.Member, shown plan.RunID, opts Optio
 			mark = look.Arrow
 		}
 		if r.Begun {
-			state = standing(r.RunInfo, opts.now())
+			state = statusWords(r.RunInfo, opts.now())
 		}
 		lines = append(lines, look.fill(min(opts.Columns()-1, MaxColumns), []Span{
-			{Ink: InkDim, Text: "  " + PadTo(label, labelColumns-1)},
-			{Text: mark + " " + r.ID.Short() + "  " + PadTo(state, labelColumns+4) + " "},
+			{Ink: InkDim, Text: "  " + padTo(label, labelColumns-1)},
+			{Text: mark + " " + r.ID.Short() + "  " + padTo(state, labelColumns+4) + " "},
 		}, Span{Text: look.firstLine(host.TitleOf(r.RunInfo))}, nil))
 	}
 	if len(lines) > 0 {
@@ -127,8 +127,8 @@ func WriteUnread(w io.Writer, letters []host.Letter, final bool, opts Options) e
 	return WriteLines(w, lines)
 }
 
-// standing says in a few words where a run stands, and when it can go on.
-func standing(r memory.RunInfo, now time.Time) string {
+// statusWords says in a few words where a run stands, and when it can go on.
+func statusWords(r memory.RunInfo, now time.Time) string {
 	if r.Parked == "" {
 		return string(r.State)
 	}

@@ -37,7 +37,7 @@ func TestListSaysWhenARunIsDue(t *testing.T) {
 			if ok != (tt.left > 0) || ok && wake.Sub(now) != tt.left {
 				t.Errorf("due at %v, %v; want %v from now", wake, ok, tt.left)
 			}
-			if got := standing(run, now); got != tt.words {
+			if got := statusWords(run, now); got != tt.words {
 				t.Errorf("listed as %q, want %q", got, tt.words)
 			}
 		})

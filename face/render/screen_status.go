@@ -66,7 +66,7 @@ func (s *status) observe(l Look, e plan.Event, now time.Time) {
 		s.say("", now)
 	case plan.Retry:
 		s.say(fmt.Sprintf("retry %d: %s", b.Attempt, b.Reason), now)
-		s.until = now.Add(Millis(b.WaitMS))
+		s.until = now.Add(millis(b.WaitMS))
 	case plan.Progress:
 		if b.Of != "" && len(s.running) > 0 {
 			return // what runs is shown, with its time
@@ -130,15 +130,15 @@ func (s *status) activity(l Look, now time.Time) (label string, what Span, age s
 		if n > 1 {
 			label += fmt.Sprintf(" (+%d)", n-1)
 		}
-		return label + " ", w.arg, Clock(now.Sub(w.since))
+		return label + " ", w.arg, clock(now.Sub(w.since))
 	}
 	if s.note == "" {
 		return "", Span{Text: "working"}, ""
 	}
 	if !s.until.IsZero() {
-		return "", Span{Text: s.note}, "in " + Clock(s.until.Sub(now).Round(time.Second))
+		return "", Span{Text: s.note}, "in " + clock(s.until.Sub(now).Round(time.Second))
 	}
-	return "", Span{Text: s.note}, Clock(now.Sub(s.since))
+	return "", Span{Text: s.note}, clock(now.Sub(s.since))
 }
 
 // line draws the status in at most width columns, or "" when there is nothing
@@ -171,7 +171,7 @@ func (s *status) line(l Look, t *Tally, width int, now time.Time) string {
 	if tokens := t.Usage.Tokens(); tokens > 0 {
 		totals = append(totals, Tokens(tokens)+" tok", Cost(t.Cost, !t.Unpriced))
 	}
-	totals = append(totals, Clock(elapsed))
+	totals = append(totals, clock(elapsed))
 	tail := make([]Span, 0, len(totals))
 	for i, text := range totals {
 		start := sep.Text

@@ -102,7 +102,7 @@ func (t *timeline) flush() error {
 
 // write dates the first line that is not empty.
 func (t *timeline) write(at time.Time, lines []string) error {
-	clock := fmt.Sprintf("%*s ", timelineGutter-1, Clock(at.Sub(t.start)))
+	clock := fmt.Sprintf("%*s ", timelineGutter-1, clock(at.Sub(t.start)))
 	dated := make([]string, 0, len(lines))
 	for _, line := range lines {
 		switch {

@@ -57,10 +57,10 @@ func (s *summary) rowOfParts(label string, parts []string) {
 	}}, InkNone, parts...)...)
 }
 
-func summaryLabel(label string) string { return "  " + PadTo(label, 10) }
+func summaryLabel(label string) string { return "  " + padTo(label, 10) }
 
 func (s *summary) outcome() {
-	title, k, why := s.t.standing(s.dot)
+	title, k, why := s.t.status(s.dot)
 	s.lines = append(s.lines, "", s.Heading(s.width, k, title, ""))
 	f := s.t.failure
 	if s.t.state.ExitCode() == plan.ExitOK {
@@ -78,8 +78,8 @@ func (s *summary) outcome() {
 	}
 }
 
-// standing names where the run stands, with its colour and the reason.
-func (t *Tally) standing(dot string) (title string, k Ink, why string) {
+// status names where the run stands, with its colour and the reason.
+func (t *Tally) status(dot string) (title string, k Ink, why string) {
 	switch {
 	case t.parked != nil:
 		title = "parked: " + string(t.parked.Reason)
@@ -106,7 +106,7 @@ func (s *summary) verdict() {
 	if v == nil {
 		return
 	}
-	k, word := VerdictWord(v.Judgement)
+	k, word := verdictWord(v.Judgement)
 	head := []Span{{Ink: InkDim, Text: summaryLabel("verdict")}, {Ink: k, Text: word + "  "}}
 	s.rowOf(head, InkNone, v.Why)
 	if note := checklistNote(v.Judgement); note != "" {
@@ -128,8 +128,8 @@ func (s *summary) rows(label string, texts []string) {
 	}
 }
 
-// VerdictWord names a judgement with its colour.
-func VerdictWord(j plan.Judgement) (Ink, string) {
+// verdictWord names a judgement with its colour.
+func verdictWord(j plan.Judgement) (Ink, string) {
 	if j.Approved {
 		return InkGreen, j.Word()
 	}
@@ -163,8 +163,8 @@ func (s *summary) gaps() {
 		}
 		s.rowOf([]Span{
 			{Ink: InkDim, Text: summaryLabel(label)},
-			{Ink: k, Text: glyph + " " + PadTo(SafeLine(g.ID), 4)},
-			{Ink: InkDim, Text: PadTo(gapStanding(g), len("closed, should  "))},
+			{Ink: k, Text: glyph + " " + padTo(SafeLine(g.ID), 4)},
+			{Ink: InkDim, Text: padTo(gapStanding(g), len("closed, should  "))},
 		}, InkNone, g.Gap)
 		label = ""
 	}
@@ -204,7 +204,7 @@ func (s *summary) checks() {
 			Text: checkNote(*now),
 		}, {
 			Ink:  InkDim,
-			Text: fmt.Sprintf("%8s", Duration(Millis(now.DurationMS))),
+			Text: fmt.Sprintf("%8s", Duration(millis(now.DurationMS))),
 		}}
 		s.lines = append(s.lines, s.fill(s.width, head, Span{Text: s.firstLine(now.Command)}, tail))
 		label = ""
@@ -369,5 +369,5 @@ func (s *summary) next() {
 	}
 }
 
-// Millis is a number of milliseconds as a duration.
-func Millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+// millis is a number of milliseconds as a duration.
+func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -130,7 +130,7 @@ func (n *narrator) toolLines(t toolLine) []string {
 	}
 	lines := []string{n.fill(n.Columns(),
 		[]Span{{Text: indent + "  "}, {Ink: t.ink, Text: t.glyph}, {Text: " " + labelPad(t.name) + " "}}, t.arg,
-		[]Span{{Ink: noteInk, Text: note}, {Ink: InkDim, Text: fmt.Sprintf("%8s", Duration(Millis(t.took)))}})}
+		[]Span{{Ink: noteInk, Text: note}, {Ink: InkDim, Text: fmt.Sprintf("%8s", Duration(millis(t.took)))}})}
 	return append(lines, n.output(indent+"      ", t.more)...)
 }
 

@@ -41,15 +41,15 @@ func Utterances(events iter.Seq2[plan.Event, error]) ([]Utterance, error) {
 		if err != nil {
 			return nil, err
 		}
-		if u, ok := UtteranceOf(ev); ok {
+		if u, ok := utteranceOf(ev); ok {
 			all = append(all, u)
 		}
 	}
 	return all, nil
 }
 
-// UtteranceOf is what an event adds to a transcript, if it adds something.
-func UtteranceOf(e plan.Event) (Utterance, bool) {
+// utteranceOf is what an event adds to a transcript, if it adds something.
+func utteranceOf(e plan.Event) (Utterance, bool) {
 	u := Utterance{
 		Seq:     e.Seq,
 		Time:    e.Time,
@@ -78,7 +78,7 @@ func WriteTranscript(w io.Writer, events iter.Seq2[plan.Event, error], opts Opti
 		if err != nil {
 			return err
 		}
-		if u, ok := UtteranceOf(ev); ok {
+		if u, ok := utteranceOf(ev); ok {
 			s.utter(u)
 		} else {
 			s.mark(ev)
@@ -200,7 +200,7 @@ func (s *scribe) call(b plan.Block) {
 
 // result shows what a call came to.
 func (s *scribe) result(r plan.ToolEnd) {
-	k, word := InkDim, Duration(Millis(r.DurationMS))
+	k, word := InkDim, Duration(millis(r.DurationMS))
 	if r.Error {
 		k, word = InkRed, "error"
 	}

@@ -177,7 +177,7 @@ func (m *model) showChecks(v *view, _ string) tea.Cmd {
 }
 
 func (m *model) setModel(_ *view, text string) tea.Cmd {
-	m.wish.model = text
+	m.runWish.model = text
 	m.say("The next run uses " + cmp.Or(text, "the model of the settings") + ".")
 	return nil
 }
@@ -185,7 +185,7 @@ func (m *model) setModel(_ *view, text string) tea.Cmd {
 func (m *model) setWay(_ *view, text string) tea.Cmd {
 	switch text {
 	case "", plan.WayAuto, plan.WayFull, plan.WayShort, plan.WayDirect:
-		m.wish.way = text
+		m.runWish.way = text
 		m.say("The next run takes the way " + cmp.Or(text, "of the settings") + ".")
 	default:
 		m.say("The ways are auto, full, short and direct.")
@@ -194,7 +194,7 @@ func (m *model) setWay(_ *view, text string) tea.Cmd {
 }
 
 func (m *model) setApprove(_ *view, text string) tea.Cmd {
-	ask := m.wish.approvePlan == nil || !*m.wish.approvePlan
+	ask := m.runWish.approvePlan == nil || !*m.runWish.approvePlan
 	switch text {
 	case "":
 	case "on", "off":
@@ -203,9 +203,9 @@ func (m *model) setApprove(_ *view, text string) tea.Cmd {
 		m.say("Type /approve-plan on, or /approve-plan off.")
 		return nil
 	}
-	m.wish.approvePlan = new(ask)
+	m.runWish.approvePlan = new(ask)
 	m.say("The next run does not ask about its plan.")
-	if *m.wish.approvePlan {
+	if *m.runWish.approvePlan {
 		m.say("The next run asks you about its plan.")
 	}
 	return nil

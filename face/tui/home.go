@@ -173,13 +173,13 @@ func (m *model) statusRows() []string {
 // wishes says what the next run is started with besides the settings.
 func (m *model) wishes() string {
 	var parts []string
-	if m.wish.model != "" {
-		parts = append(parts, "model "+m.wish.model)
+	if m.runWish.model != "" {
+		parts = append(parts, "model "+m.runWish.model)
 	}
-	if m.wish.way != "" {
-		parts = append(parts, "way "+m.wish.way)
+	if m.runWish.way != "" {
+		parts = append(parts, "way "+m.runWish.way)
 	}
-	if a := m.wish.approvePlan; a != nil && *a {
+	if a := m.runWish.approvePlan; a != nil && *a {
 		parts = append(parts, "you approve the plan")
 	}
 	return strings.Join(parts, " · ")
@@ -194,7 +194,7 @@ func (m *model) runRow(r memory.RunInfo, picked, repo bool, now time.Time) strin
 		mark = t.Accent.Render("▐") + " "
 	}
 	left := mark + style.Render(sign) + " " + t.Dim.Render(short(r.ID)) + " " +
-		style.Render(draw.Pad(clean(standing(r, now)), 22)) + " "
+		style.Render(draw.Pad(clean(statusWords(r, now)), 22)) + " "
 	right := ""
 	if repo {
 		right = "  " + draw.Cut(clean(filepath.Base(r.Repo)), 20)
@@ -223,8 +223,8 @@ func runMood(r memory.RunInfo) story.Mood {
 	return story.Bad
 }
 
-// standing says in a few words how a run stands.
-func standing(r memory.RunInfo, now time.Time) string {
+// statusWords says in a few words how a run stands.
+func statusWords(r memory.RunInfo, now time.Time) string {
 	switch r.Parked {
 	case "":
 		return string(r.State)

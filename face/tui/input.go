@@ -64,7 +64,7 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 
 // textKey takes a key where one writes.
 func (m *model) textKey(msg tea.KeyPressMsg, name string) tea.Cmd {
-	if m.wish.question != "" {
+	if m.runWish.question != "" {
 		return m.answerOrRun(name)
 	}
 	m.say("")
@@ -259,7 +259,7 @@ func (m *model) enter(after bool) tea.Cmd {
 	if m.screen != atRun {
 		m.write.Take()
 		if host.IsQuestion(text) {
-			m.wish.question = text
+			m.runWish.question = text
 			m.say("This reads as a question. Enter answers it and changes nothing; tab runs it as it is typed; " +
 				"esc takes it back.")
 			return nil
@@ -272,13 +272,13 @@ func (m *model) enter(after bool) tea.Cmd {
 
 // answerOrRun takes the word about a request that reads as a question.
 func (m *model) answerOrRun(name string) tea.Cmd {
-	text := m.wish.question
+	text := m.runWish.question
 	switch name {
 	case "enter", "tab":
-		m.wish.question = ""
+		m.runWish.question = ""
 		return m.begin(text, name == "enter")
 	case "esc":
-		m.wish.question = ""
+		m.runWish.question = ""
 		m.write.Set(text)
 		m.say("")
 	}
@@ -292,14 +292,14 @@ func (m *model) begin(text string, question bool) tea.Cmd {
 		Text:    text,
 		Options: m.Options,
 	}
-	if m.wish.model != "" {
-		req.Settings.Model = m.wish.model
+	if m.runWish.model != "" {
+		req.Settings.Model = m.runWish.model
 	}
-	if m.wish.way != "" {
-		req.Settings.Way = m.wish.way
+	if m.runWish.way != "" {
+		req.Settings.Way = m.runWish.way
 	}
-	if m.wish.approvePlan != nil {
-		req.Settings.ApprovePlan = m.wish.approvePlan
+	if m.runWish.approvePlan != nil {
+		req.Settings.ApprovePlan = m.runWish.approvePlan
 	}
 	if question {
 		req.AsQuestion()

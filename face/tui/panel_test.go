@@ -110,7 +110,7 @@ func TestSetApprove(t *testing.T) {
 		want bool
 	}{{"on", true}, {"on", true}, {"off", false}, {"off", false}, {"", true}, {"perhaps", true}} {
 		m.command("/approve-plan " + c.line)
-		if got := *m.wish.approvePlan; got != c.want {
+		if got := *m.runWish.approvePlan; got != c.want {
 			t.Errorf("after %q: %v", c.line, got)
 		}
 	}

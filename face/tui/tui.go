@@ -115,7 +115,7 @@ type model struct {
 	status        string // a word about what was done last
 	saidAt        time.Time
 	isBad         bool      // the word is about something that failed
-	wish          wish      // what the next run is started with
+	runWish       runWish   // what the next run is started with
 	leaving       time.Time // when the person first wished to
 	quits         bool
 	clock         bool    // a tick is under way
@@ -133,8 +133,8 @@ const (
 	onStory              // they move and fold
 )
 
-// wish is what the person wants of the runs that they start.
-type wish struct {
+// runWish is what the person wants of the runs that they start.
+type runWish struct {
 	model, way  string
 	approvePlan *bool
 	question    string // a request that reads as a question, and waits for a word about it
@@ -324,7 +324,7 @@ func (m *model) drain() tea.Cmd {
 
 func (m *model) say(text string) { m.status, m.isBad, m.saidAt = clean(text), false, m.Now() }
 
-func (m *model) fail(err error) { m.status, m.isBad = clean(words(err)), true }
+func (m *model) fail(err error) { m.status, m.isBad = clean(errorText(err)), true }
 
 // View implements tea.Model.
 func (m *model) View() tea.View {

@@ -286,8 +286,8 @@ func waitingKey(calls []plan.WaitingCall) string {
 // clean makes one safe line of a text.
 func clean(text string) string { return sanitize.Line(strings.Join(strings.Fields(text), " ")) }
 
-// words are an error, and what to do about it.
-func words(err error) string {
+// errorText are an error, and what to do about it.
+func errorText(err error) string {
 	text := err.Error()
 	var final *host.FinalError
 	if errors.As(err, &final) {

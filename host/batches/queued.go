@@ -86,7 +86,7 @@ func (q *Queued) List(ctx context.Context) ([]Batch, error) {
 	all, err := q.store.Batches(ctx)
 	out := make([]Batch, 0, len(all))
 	for _, b := range all {
-		s, _, err := q.standing(ctx, b)
+		s, _, err := q.status(ctx, b)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (q *Queued) Show(ctx context.Context, prefix string) (Standing, error) {
 	if err != nil {
 		return Standing{}, err
 	}
-	s, _, err := q.standing(ctx, b)
+	s, _, err := q.status(ctx, b)
 	return s, err
 }
 
@@ -142,7 +142,7 @@ func (q *Queued) Report(ctx context.Context, prefix string) (batch.Report, error
 	if err != nil {
 		return batch.Report{}, err
 	}
-	s, reports, err := q.standing(ctx, b)
+	s, reports, err := q.status(ctx, b)
 	return batch.Report{
 		ID:      s.ID,
 		State:   string(s.State),
@@ -155,8 +155,8 @@ func (q *Queued) Report(ctx context.Context, prefix string) (batch.Report, error
 	}, err
 }
 
-// standing describes a batch from its jobs' records.
-func (q *Queued) standing(ctx context.Context, b nats.Batch) (Standing, []batch.JobReport, error) {
+// status describes a batch from its jobs' records.
+func (q *Queued) status(ctx context.Context, b nats.Batch) (Standing, []batch.JobReport, error) {
 	jobs, err := q.store.Jobs(ctx, b.ID)
 	if err != nil {
 		return Standing{}, nil, err

@@ -69,7 +69,7 @@ func (r *runner) Run(ctx context.Context, try batch.Try) (batch.Result, error) {
 		o.Mirror = t
 	}
 	err := r.drive(ctx, try, o, t, face)
-	if t.gone(err) {
+	if t.lostQueue(err) {
 		return stoppedByQueue(err), nil
 	}
 	res, rerr := r.result(ctx, try, why.text, err)

@@ -290,9 +290,9 @@ func (t *takeover) deliver(ctx context.Context, letters []nats.Part) error {
 	return nil
 }
 
-// gone reports whether a run was stopped because of the queue, and not for what is of
+// lostQueue reports whether a run was stopped because of the queue, and not for what is of
 // its own: then its job is given back.
-func (t *takeover) gone(err error) bool {
+func (t *takeover) lostQueue(err error) bool {
 	if t == nil {
 		return false
 	}

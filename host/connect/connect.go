@@ -94,7 +94,7 @@ func (c Connector) requireServers(ctx context.Context, cfg *config.Config, serve
 
 // requireKeys makes sure that every model that a run can use has a server and a key.
 func requireKeys(cfg config.Config, servers *provider.Set) error {
-	used, err := UsedModels(cfg)
+	used, err := usedModels(cfg)
 	if err != nil {
 		return err
 	}

@@ -76,8 +76,8 @@ func RouteOf(cfg config.Config) (phases.Route, map[plan.Phase]string, error) {
 	return route, why, nil
 }
 
-// UsedModels are the models that a run can use, and what for.
-func UsedModels(cfg config.Config) (map[string]string, error) {
+// usedModels are the models that a run can use, and what for.
+func usedModels(cfg config.Config) (map[string]string, error) {
 	route, _, err := RouteOf(cfg)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func CheckBudget(cfg config.Config, servers *provider.Set) error {
 			return nil
 		}
 	}
-	used, err := UsedModels(cfg)
+	used, err := usedModels(cfg)
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (in *inputs) put(row InputRow) {
 	if row.Tokens() == 0 {
 		return
 	}
-	i := slices.IndexFunc(in.rows, row.same)
+	i := slices.IndexFunc(in.rows, row.samePurpose)
 	if i < 0 {
 		in.rows = append(in.rows, row)
 		return
@@ -142,8 +142,8 @@ func (in *inputs) put(row InputRow) {
 	in.rows[i] = in.rows[i].plus(row)
 }
 
-// same reports whether two rows are for the same purpose.
-func (r InputRow) same(o InputRow) bool {
+// samePurpose reports whether two rows are for the same purpose.
+func (r InputRow) samePurpose(o InputRow) bool {
 	return r.Phase == o.Phase && r.Attempt == o.Attempt && r.For == o.For && r.Kind == o.Kind && r.Tool == o.Tool
 }
 

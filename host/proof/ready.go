@@ -64,17 +64,17 @@ func (s *starter) first(ctx context.Context, commands []string) string {
 	if len(commands) == 1 {
 		return commands[0]
 	}
-	why, err := s.why(ctx, commands, true)
+	why, err := s.startProblems(ctx, commands, true)
 	if last := len(why) - 1; err == nil && why[last] == "" {
 		return commands[last]
 	}
 	return commands[0]
 }
 
-// why says of each of the commands why it cannot start here, "" where it can, or where
+// startProblems says of each of the commands why it cannot start here, "" where it can, or where
 // only running it tells; till the first that can, if no more is wanted. One room serves
 // for all of them.
-func (s *starter) why(ctx context.Context, commands []string, tillOne bool) ([]string, error) {
+func (s *starter) startProblems(ctx context.Context, commands []string, tillOne bool) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var room *phases.Room
@@ -175,7 +175,7 @@ func (p *Proof) Unready(ctx context.Context) ([]plan.Unready, error) {
 	for i, c := range list {
 		commands[i] = c.Command
 	}
-	why, err := p.starter.why(ctx, commands, false)
+	why, err := p.starter.startProblems(ctx, commands, false)
 	if err != nil {
 		return nil, err
 	}

@@ -112,11 +112,11 @@ func (t *Toolbox) Sources(p plan.Phase) []outside.Source {
 		room := &ownRoom{open: func(ctx context.Context) (phases.Room, error) { return t.cfg.Room(ctx, p) }}
 		switch {
 		case c.Outside:
-			of.Shell, of.Dir = &own{make: t.cfg.Own}, t.cfg.UserHome
+			of.Shell, of.Dir = &lazyShell{make: t.cfg.Own}, t.cfg.UserHome
 		case p != "":
 			of.Shell = room
 		}
-		out = append(out, roomed{Server: mcp.New(of), room: room})
+		out = append(out, serverRoom{Server: mcp.New(of), room: room})
 	}
 	services := t.cfg.Settings.OpenAPIServices()
 	for _, name := range slices.Sorted(maps.Keys(services)) {
@@ -125,14 +125,14 @@ func (t *Toolbox) Sources(p plan.Phase) []outside.Source {
 	return out
 }
 
-// roomed is a server with the room that it has for itself.
-type roomed struct {
+// serverRoom is a server with the room that it has for itself.
+type serverRoom struct {
 	*mcp.Server
 	room *ownRoom
 }
 
 // Close ends the server, then what else runs in its room.
-func (r roomed) Close() error { return errors.Join(r.Server.Close(), r.room.close()) }
+func (r serverRoom) Close() error { return errors.Join(r.Server.Close(), r.room.close()) }
 
 // ownRoom is where one server runs: commands of the phase share nothing with it but the tree,
 // since they could read its keys from its processes. It is made when the server is started.
@@ -311,15 +311,15 @@ func (t *Toolbox) check(c config.MCPConfig) error {
 	return nil
 }
 
-// own is a shell without walls that is made when it is first needed.
-type own struct {
+// lazyShell is a shell without walls that is made when it is first needed.
+type lazyShell struct {
 	make  func() (*sandbox.Shell, error)
 	mu    sync.Mutex
 	shell *sandbox.Shell
 }
 
 // Run implements [mcp.Shell].
-func (o *own) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+func (o *lazyShell) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
 	o.mu.Lock()
 	if o.shell == nil {
 		made, err := o.make()

@@ -32,7 +32,7 @@ func Diff(diff string) []Change {
 		p := &parser{lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n")}
 		c, err := p.file()
 		if err != nil && !p.done() {
-			c.Hunks = append(c.Hunks, p.rest())
+			c.Hunks = append(c.Hunks, p.remaining())
 		}
 		if c.Path == "" {
 			name, _, _ = strings.Cut(name, "\n")
@@ -43,8 +43,8 @@ func Diff(diff string) []Change {
 	return out
 }
 
-// rest is what is left, taken as lines of a hunk.
-func (p *parser) rest() Hunk {
+// remaining is what is left, taken as lines of a hunk.
+func (p *parser) remaining() Hunk {
 	h := Hunk{
 		At:  -1,
 		Old: -1,

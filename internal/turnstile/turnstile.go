@@ -187,8 +187,8 @@ func (t *Turnstile) Close() error {
 	}
 }
 
-// seen is what those who wait can see of the process inside.
-func (t *Turnstile) seen() (pid int, at time.Time) {
+// holder is what those who wait can see of the process inside.
+func (t *Turnstile) holder() (pid int, at time.Time) {
 	var who struct {
 		PID int `json:"pid"`
 	}

@@ -27,7 +27,7 @@ func (w *wait) end() {
 func await[T any](ctx context.Context, w *wait, what <-chan T) (it T, err error) {
 	if w.ticker == nil {
 		w.ticker = time.NewTicker(w.t.cfg.Beat)
-		w.pid, w.at = w.t.seen()
+		w.pid, w.at = w.t.holder()
 	}
 	for {
 		select {
@@ -47,7 +47,7 @@ func await[T any](ctx context.Context, w *wait, what <-chan T) (it T, err error)
 func (w *wait) look() error {
 	w.beats++
 	w.quiet++
-	if pid, at := w.t.seen(); pid != w.pid || !at.Equal(w.at) {
+	if pid, at := w.t.holder(); pid != w.pid || !at.Equal(w.at) {
 		w.pid, w.at, w.quiet = pid, at, 0
 	}
 	if w.quiet >= w.t.cfg.Patience {

@@ -15,12 +15,12 @@ import (
 // Account counts what a conversation consumes. A sub-agent's account stands
 // under its parent's, so that what it consumes counts there too, while it does.
 type Account struct {
-	limits plan.Limits
-	of     string // the table of settings that the limits stand in, "" for the run's own
-	above  *Account
-	purse  *purse  // shared with the accounts above and below
-	calls  int     // on their way, that have set money aside; under purse.mu
-	held   float64 // USD that they may still cost; under purse.mu
+	limits       plan.Limits
+	of           string // the table of settings that the limits stand in, "" for the run's own
+	above        *Account
+	reservations *reservations // shared with the accounts above and below
+	calls        int           // on their way, that have set money aside; under purse.mu
+	held         float64       // USD that they may still cost; under purse.mu
 
 	setAside float64 // USD, for this conversation's own call; of its goroutine
 
@@ -33,10 +33,10 @@ type Account struct {
 // far.
 func New(limits plan.Limits, used plan.Usage, usd float64) *Account {
 	return &Account{
-		limits: limits,
-		purse:  &purse{freed: make(chan struct{})},
-		usage:  used,
-		cost:   usd,
+		limits:       limits,
+		reservations: &reservations{freed: make(chan struct{})},
+		usage:        used,
+		cost:         usd,
 	}
 }
 
@@ -50,7 +50,7 @@ func NewPart(run *Account, of string, limits plan.Limits, used plan.Usage, usd f
 }
 
 // PutUnder makes this the account of a sub-agent.
-func (a *Account) PutUnder(parent *Account) { a.above, a.purse = parent, parent.purse }
+func (a *Account) PutUnder(parent *Account) { a.above, a.reservations = parent, parent.reservations }
 
 // Pay adds the usage of a model call.
 func (a *Account) Pay(u plan.Usage, usd float64) {
@@ -77,9 +77,9 @@ func (a *Account) Total() (plan.Usage, float64) {
 	return a.usage, a.cost
 }
 
-// purse lets sub-agents that work at the same time see what the others are about
+// reservations lets sub-agents that work at the same time see what the others are about
 // to spend.
-type purse struct {
+type reservations struct {
 	mu    sync.Mutex
 	freed chan struct{} // closed when something is given back, and made anew
 }
@@ -94,8 +94,8 @@ func (a *Account) hold(usd float64) {
 
 // free gives back what a call has set aside, under the lock of the purse.
 func (a *Account) free(usd float64) {
-	close(a.purse.freed)
-	a.purse.freed = make(chan struct{})
+	close(a.reservations.freed)
+	a.reservations.freed = make(chan struct{})
 	for ; a != nil; a = a.above {
 		a.held -= usd
 		if a.calls--; a.calls == 0 {
@@ -147,15 +147,15 @@ func (a *Account) Reserve(
 ) (*plan.LimitHit, error) {
 	a.GiveBack()
 	for {
-		a.purse.mu.Lock()
+		a.reservations.mu.Lock()
 		b, limited := a.balance()
 		usd, ok := likely(b.left-b.held, limited)
 		if ok && usd > 0 {
 			a.hold(usd)
 			a.setAside = usd
 		}
-		freed := a.purse.freed
-		a.purse.mu.Unlock()
+		freed := a.reservations.freed
+		a.reservations.mu.Unlock()
 		if ok {
 			return nil, nil
 		}
@@ -175,8 +175,8 @@ func (a *Account) GiveBack() {
 	if a.setAside <= 0 {
 		return
 	}
-	a.purse.mu.Lock()
-	defer a.purse.mu.Unlock()
+	a.reservations.mu.Lock()
+	defer a.reservations.mu.Unlock()
 	a.free(a.setAside)
 	a.setAside = 0
 }
@@ -184,8 +184,8 @@ func (a *Account) GiveBack() {
 // Unaffordable is the limit on cost that a call might break which costs this
 // much, in USD, if any. What other calls have set aside may be given back.
 func (a *Account) Unaffordable(usd float64) *plan.LimitHit {
-	a.purse.mu.Lock()
-	defer a.purse.mu.Unlock()
+	a.reservations.mu.Lock()
+	defer a.reservations.mu.Unlock()
 	if b, limited := a.balance(); limited && b.left < usd {
 		return &b.hit
 	}

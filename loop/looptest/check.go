@@ -77,14 +77,14 @@ func checkBlocks(r Reply, blocks []plan.Block) error {
 			return fmt.Errorf("the answer has %d blocks, want %d: missing is %+v", len(got), len(want), want[i])
 		case i >= len(want):
 			return fmt.Errorf("the answer has %d blocks, want %d: too much is %+v", len(got), len(want), got[i])
-		case !same(got[i], want[i]):
+		case !sameBlock(got[i], want[i]):
 			return fmt.Errorf("block %d of the answer is\n%+v, want\n%+v", i, got[i], want[i])
 		}
 	}
 	return nil
 }
 
-func same(a, b plan.Block) bool {
+func sameBlock(a, b plan.Block) bool {
 	return a.Type == b.Type && a.Text == b.Text && a.Name == b.Name && a.Args == b.Args
 }
 

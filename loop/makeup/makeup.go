@@ -97,7 +97,7 @@ func (m *Makeup) results(msg plan.Message) []plan.Part {
 			Bytes: int64(len(b.Text)),
 		}
 		if m.Shows != nil && m.Shows(b.Name) {
-			p.Again = m.again(b.Text)
+			p.Again = m.repeatedBytes(b.Text)
 		}
 		parts = append(parts, p)
 		m.learnText(b.Text) // for the next result of the same turn
@@ -114,9 +114,9 @@ func size(msg plan.Message) int64 {
 	return int64(n)
 }
 
-// again is how many bytes of a text are lines that stood in the conversation
+// repeatedBytes is how many bytes of a text are lines that stood in the conversation
 // already, several in a row.
-func (m *Makeup) again(text string) int64 {
+func (m *Makeup) repeatedBytes(text string) int64 {
 	var sum, run int64
 	telling := 0
 	end := func() {

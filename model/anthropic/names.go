@@ -15,17 +15,17 @@ const (
 
 // plain reports whether a name is made of what the wire takes in names.
 func plain(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, odd)
+	return name != "" && !strings.ContainsFunc(name, isForbidden)
 }
 
-func odd(r rune) bool {
+func isForbidden(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 }
 
 // cleaned puts a line in the place of what the wire does not take.
 func cleaned(name string) string {
 	return strings.Map(func(r rune) rune {
-		if odd(r) {
+		if isForbidden(r) {
 			return '_'
 		}
 		return r

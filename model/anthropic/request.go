@@ -220,7 +220,7 @@ func (p *protocol) toolParams(r *request) ([][]byte, error) {
 		r.optional = append(r.optional, part)
 	}
 	encoded, err := p.kept.Tools(r.tools, form, write)
-	found := r.found()
+	found := r.foundTools()
 	if err != nil || len(found) == 0 {
 		return encoded, err
 	}
@@ -243,9 +243,9 @@ var partsFound = wire.Optional{
 	Words: []string{"defer_loading", "tool_reference", "tool reference", "tool search", "deferred"},
 }
 
-// found are the tools that the conversation has found and is not offered from the beginning,
+// foundTools are the tools that the conversation has found and is not offered from the beginning,
 // as they were described last.
-func (r *request) found() []loop.Spec {
+func (r *request) foundTools() []loop.Spec {
 	if r.mends.Has(partFound) {
 		return nil
 	}

@@ -23,10 +23,10 @@ var models string
 const providerMark = "@ "
 
 // index finds models by ever looser forms of their names.
-type index []seller
+type index []providerIndex
 
-// seller is a provider with the lines of its models.
-type seller struct {
+// providerIndex is a provider with the lines of its models.
+type providerIndex struct {
 	provider string
 	endpoint string // an address, or "$NAME" where that is left to the environment
 	keyEnv   string // the variable of its key; "" where there is none
@@ -51,7 +51,7 @@ func newIndex(text string) index {
 		if len(fields) != fieldsOfProvider {
 			continue
 		}
-		x = append(x, seller{
+		x = append(x, providerIndex{
 			provider: fields[0],
 			endpoint: fields[1],
 			keyEnv:   fields[2],
@@ -116,7 +116,7 @@ func (x index) find(model, provider string) []listing {
 
 // appendListed appends the listings that are under this form of a name. Only
 // lines that hold it are read.
-func (s seller) appendListed(out []listing, form string) []listing {
+func (s providerIndex) appendListed(out []listing, form string) []listing {
 	field := form + "\t"
 	for rest := s.models; ; {
 		at := strings.Index(rest, field)

@@ -190,13 +190,13 @@ func wireAtZen(model string) string {
 }
 
 // seller finds a provider of the list.
-func (x index) seller(name string) (seller, bool) {
+func (x index) seller(name string) (providerIndex, bool) {
 	for _, s := range x {
 		if s.provider == name {
 			return s, true
 		}
 	}
-	return seller{}, false
+	return providerIndex{}, false
 }
 
 // provider finds a provider of the list or of ours.

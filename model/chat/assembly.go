@@ -181,7 +181,7 @@ func (a *assembly) failed() error {
 
 // Answer implements [wire.Assembly]. Nothing said makes an answer without blocks.
 func (a *assembly) Answer() loop.Answer {
-	if rest := a.thinking.rest(); rest != "" {
+	if rest := a.thinking.heldBack(); rest != "" {
 		a.say(plan.BlockText, &a.text, rest)
 	}
 	var blocks []plan.Block

@@ -71,8 +71,8 @@ func (t *thinking) split(piece string) (text, thought string) {
 	return "", thought
 }
 
-// rest is what is held back at the end of an answer.
-func (t *thinking) rest() string {
+// heldBack is what is held back at the end of an answer.
+func (t *thinking) heldBack() string {
 	if t.state == inside {
 		t.held = "" // a part of a closing tag
 	}

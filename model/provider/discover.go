@@ -146,7 +146,7 @@ func offered(ctx context.Context, probe *http.Client, server Server) []wire.Offe
 	switch server.Details {
 	case "/api/show":
 		for i := range min(len(list), mostAsked) {
-			list[i].Chat, list[i].Tools = shown(within, probe, root+server.Details, list[i].Name)
+			list[i].Chat, list[i].Tools = capabilities(within, probe, root+server.Details, list[i].Name)
 		}
 	case "/api/v0/models":
 		if own, err := listed(within, probe, root+"/api/v0/"); err == nil && len(own) > 0 {
@@ -165,8 +165,8 @@ func listed(ctx context.Context, probe *http.Client, base string) ([]wire.Offer,
 	return client.Models(ctx)
 }
 
-// shown asks Ollama what a model can do.
-func shown(ctx context.Context, probe *http.Client, address, model string) (chat, tools *bool) {
+// capabilities asks Ollama what a model can do.
+func capabilities(ctx context.Context, probe *http.Client, address, model string) (chat, tools *bool) {
 	body, err := json.Marshal(map[string]string{"model": model})
 	if err != nil {
 		return nil, nil

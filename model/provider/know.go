@@ -138,12 +138,12 @@ func (s *Set) ask(name string, place Place, client *wire.Client) {
 	if entry, _ := s.Entry(name); entry.Window > 0 {
 		return
 	}
-	s.asked(place, client)
+	s.offersOf(place, client)
 }
 
-// asked is the question to a server for its models, which is put at the first
+// offersOf is the question to a server for its models, which is put at the first
 // call.
-func (s *Set) asked(place Place, client *wire.Client) *offers {
+func (s *Set) offersOf(place Place, client *wire.Client) *offers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.offers[place.server()]
@@ -167,7 +167,7 @@ func (s *Set) learn(ctx context.Context, name string, place Place, client *wire.
 		return
 	}
 	if failed.Window == 0 {
-		if o := s.asked(place, client); o != nil { //nolint:contextcheck // the answer is for later calls, too
+		if o := s.offersOf(place, client); o != nil { //nolint:contextcheck // the answer is for later calls, too
 			select {
 			case <-o.done:
 				failed.Window = windowOf(o.list, place.Model)

@@ -226,8 +226,8 @@ func (s *Set) KeySet(p Place) bool {
 	return p.own.KeyCommand != "" || p.KeyFrom != "" && trimmed(s.cfg.Getenv(p.KeyFrom)) != ""
 }
 
-// over is the place, spoken to over a wire that was chosen before.
-func (p Place) over(name string) Place {
+// overWire is the place, spoken to over a wire that was chosen before.
+func (p Place) overWire(name string) Place {
 	p.Wire = name
 	return p
 }
@@ -278,7 +278,7 @@ func (s *Set) Generate(ctx context.Context, call loop.Call, live func(loop.Delta
 		}
 	}
 	if call.Wire != "" {
-		place = place.over(call.Wire)
+		place = place.overWire(call.Wire)
 	}
 	client, err := s.client(place)
 	if err != nil {

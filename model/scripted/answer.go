@@ -60,16 +60,16 @@ func makeAnswer(r *Reply, at place, model string) (*answer, error) {
 	return a, nil
 }
 
-// shown is the reasoning that is to be seen.
-func (a *answer) shown() string {
+// visibleReasoning is the reasoning that is to be seen.
+func (a *answer) visibleReasoning() string {
 	if a.redacted {
 		return ""
 	}
 	return a.reasoning
 }
 
-// spoken is how many bytes the answer says.
-func (a *answer) spoken() int {
+// length is how many bytes the answer says.
+func (a *answer) length() int {
 	size := len(a.text) + len(a.reasoning) + len(a.refusal)
 	for _, c := range a.calls {
 		size += len(c.args) + len(c.name)

@@ -96,7 +96,7 @@ func (r *chatRequest) plain(a *answer) ([]byte, error) {
 // chatMessage is an answer as one message.
 func (g *Gateway) chatMessage(a *answer) *content {
 	msg := &content{Role: "assistant", Refusal: a.refusal}
-	reasoning, text := a.shown(), a.text
+	reasoning, text := a.visibleReasoning(), a.text
 	if reasoning != "" || g.showsEmpty(a) {
 		switch g.field() {
 		case ReasoningContent:
@@ -201,7 +201,7 @@ func (g *Gateway) chatDeltas(a *answer) (deltas []content, lastArgs int) {
 
 // reasoningDeltas are the pieces of an answer's reasoning.
 func (g *Gateway) reasoningDeltas(a *answer) []content {
-	reasoning := a.shown()
+	reasoning := a.visibleReasoning()
 	if reasoning == "" {
 		if g.showsEmpty(a) {
 			return []content{g.reasoningDelta("")}

@@ -80,7 +80,7 @@ func textDetail(text, signature string) detail {
 func (g *Gateway) callDetail(a *answer, i int) detail {
 	id := g.chatCallID(a, i)
 	index := i + 1
-	data := seal("detail", id, a.shown())
+	data := seal("detail", id, a.visibleReasoning())
 	return detail{
 		Type:   detailEncrypted,
 		Data:   data,
@@ -93,7 +93,7 @@ func (g *Gateway) callDetail(a *answer, i int) detail {
 // details are all entries of an answer.
 func (g *Gateway) details(a *answer) []detail {
 	var out []detail
-	if text := a.shown(); text != "" {
+	if text := a.visibleReasoning(); text != "" {
 		out = append(out, textDetail(text, seal("text", text)))
 	}
 	for i := range a.calls {

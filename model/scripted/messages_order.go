@@ -199,7 +199,7 @@ func (r *messagesRequest) checkReturned() error {
 	for i := len(r.joined) - 1; i >= 0; i-- {
 		blocks := r.joined[i].blocks
 		if r.joined[i].role == "user" {
-			if speaks(blocks) {
+			if hasText(blocks) {
 				return nil
 			}
 			continue

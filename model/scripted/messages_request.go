@@ -204,7 +204,7 @@ func (r *messagesRequest) asks() *asked {
 	}
 	for i, m := range r.Messages {
 		switch {
-		case m.Role == "user" && speaks(r.content[i]):
+		case m.Role == "user" && hasText(r.content[i]):
 			q.turns = append(q.turns, turn{text: textOf(r.content[i])})
 		case m.Role == "assistant" && (i == 0 || r.Messages[i-1].Role != m.Role):
 			q.turns = append(q.turns, turn{assistant: true})
@@ -213,8 +213,8 @@ func (r *messagesRequest) asks() *asked {
 	return q
 }
 
-// speaks reports whether a user message holds more than results.
-func speaks(blocks []block) bool {
+// hasText reports whether a user message holds more than results.
+func hasText(blocks []block) bool {
 	return slices.ContainsFunc(blocks, func(b block) bool { return b.Type != blockResult })
 }
 

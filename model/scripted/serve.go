@@ -111,7 +111,7 @@ func (s *Server) usage(r *Reply, a *answer, q *asked) Usage {
 	} else {
 		u = Usage{Input: tokens(q.size), Cached: tokens(q.cached)}
 	}
-	u.Output = tokens(a.spoken())
+	u.Output = tokens(a.length())
 	u.Reasoning = tokens(len(a.reasoning))
 	if r.Usage != nil {
 		u = *r.Usage
@@ -131,7 +131,7 @@ func (s *Server) choose(at place) (*Reply, *Fault) {
 		if r.Fault == nil || r.Fault.times() == 0 {
 			return r, r.Fault
 		}
-		if key := (strike{at, i}); s.struck[key] < r.Fault.times() {
+		if key := (faultPlace{at, i}); s.struck[key] < r.Fault.times() {
 			s.struck[key]++
 			return r, r.Fault
 		}

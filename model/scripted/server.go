@@ -45,13 +45,13 @@ type Server struct {
 	prompts promptCache
 
 	mu     sync.Mutex
-	struck map[strike]int
+	struck map[faultPlace]int
 	seen   []Seen
 	size   int // of seen, in bytes
 }
 
-// strike names the fault of a reply at a place.
-type strike struct {
+// faultPlace names the fault of a reply at a place.
+type faultPlace struct {
 	at    place
 	reply int
 }
@@ -86,7 +86,7 @@ func Start(ctx context.Context, s *Scenario, cfg Config) (*Server, error) {
 		token:    cfg.Token,
 		now:      cfg.Now,
 		url:      "http://" + listener.Addr().String() + "/v1",
-		struck:   map[strike]int{},
+		struck:   map[faultPlace]int{},
 	}
 	if srv.token == "" {
 		srv.token = rand.Text()

@@ -61,7 +61,7 @@ func (t *tally) show(d loop.Delta) {
 		}
 		t.calls[d.Call] = struct{}{}
 	}
-	if t.live != nil && t.over() == nil {
+	if t.live != nil && t.checkBounds() == nil {
 		t.live(d)
 	}
 }
@@ -73,10 +73,10 @@ func (t *tally) add(a Assembly, ev Event) error {
 		return err
 	}
 	t.unsaid += max(0, len(ev.Data)-(t.said-before)-frame)
-	return t.over()
+	return t.checkBounds()
 }
 
-func (t *tally) over() error {
+func (t *tally) checkBounds() error {
 	switch {
 	case t.said > maxAnswer:
 		return longer("says", maxAnswer)

@@ -323,7 +323,7 @@ func (c *Client) key(ctx context.Context, own string) (string, error) {
 	case err != nil:
 		return "", &loop.ModelError{
 			Kind:    loop.ErrAuth,
-			Message: OneLine("get the API key: " + err.Error()),
+			Message: oneLine("get the API key: " + err.Error()),
 			Err:     err,
 		}
 	}

@@ -96,8 +96,8 @@ func (x *exchange) end() {
 	x.cancel(nil)
 }
 
-// heard starts the clock anew with every byte that comes.
-func (x *exchange) heard() {
+// restartIdle starts the clock anew with every byte that comes.
+func (x *exchange) restartIdle() {
 	if x.begun {
 		x.timer.Reset(x.idle)
 		return
@@ -188,7 +188,7 @@ func (x *exchange) send(hr *http.Request, headers ...map[string]string) error {
 	x.res = res
 	res.Body = &watchedBody{ReadCloser: res.Body, x: x}
 	if res.StatusCode >= http.StatusMultipleChoices {
-		x.heard() // an error is not thought about
+		x.restartIdle() // an error is not thought about
 		x.within(min(explaining, x.idle))
 		text, _ := io.ReadAll(io.LimitReader(res.Body, maxError)) // the status alone says much
 		return httpFailure(res, text, x.client.cfg.Now())
@@ -205,7 +205,7 @@ type watchedBody struct {
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.x.heard()
+		b.x.restartIdle()
 	}
 	return n, err //nolint:wrapcheck // a reader returns io.EOF as it is
 }
@@ -303,7 +303,7 @@ func (x *exchange) failure(err error) error {
 		return context.Cause(x.caller)
 	}
 	failed := x.describe(err)
-	failed.Message = OneLine(x.hide(failed.Message))
+	failed.Message = oneLine(x.hide(failed.Message))
 	if failed.Message == "" {
 		failed.Message = "the model server gave no reason"
 	}

@@ -283,5 +283,5 @@ func plainError(text string) string {
 	return "an HTML page"
 }
 
-// OneLine makes what a server says fit for one line of a terminal.
-func OneLine(text string) string { return oneline.Cut(oneline.Of(sanitize.Text(text)), maxMessage) }
+// oneLine makes what a server says fit for one line of a terminal.
+func oneLine(text string) string { return oneline.Cut(oneline.Of(sanitize.Text(text)), maxMessage) }

@@ -21,7 +21,7 @@ func checkHeader(name, value string) error {
 	}
 	return Failure{ModelError: &loop.ModelError{
 		Kind:    loop.ErrRefused,
-		Message: "the header " + OneLine(name) + " cannot be sent: " + problem,
+		Message: "the header " + oneLine(name) + " cannot be sent: " + problem,
 	}}
 }
 

@@ -304,6 +304,6 @@ func sensible(a plan.Adjusted) bool {
 		_, ok := outputOf(a.To)
 		return ok
 	}
-	return a.Part != "" && len(a.Part) <= longest && len(a.To) <= longest && OneLine(a.Part) == a.Part &&
-		OneLine(a.To) == a.To
+	return a.Part != "" && len(a.Part) <= longest && len(a.To) <= longest && oneLine(a.Part) == a.Part &&
+		oneLine(a.To) == a.To
 }

@@ -123,7 +123,7 @@ func readOffers(data []byte) ([]Offer, error) {
 
 // named reports whether a name can be a model's. It is shown, and asked for.
 func named(id string) bool {
-	return id != "" && len(id) <= longestName && OneLine(id) == id
+	return id != "" && len(id) <= longestName && oneLine(id) == id
 }
 
 // offer reads an entry. Of several windows the smallest is what a request must

@@ -34,7 +34,7 @@ type line struct {
 func (t *transcript) common(messages []plan.Message) int {
 	n := min(len(t.lines), len(messages))
 	for i := range n {
-		if !same(&t.lines[i].of, &messages[i]) {
+		if !sameMessage(&t.lines[i].of, &messages[i]) {
 			return i
 		}
 	}
@@ -70,9 +70,9 @@ func (t *transcript) add(m plan.Message, raw []byte, optional []Optional) {
 	})
 }
 
-// same reports whether two messages are sent as the same bytes. It is asked of
+// sameMessage reports whether two messages are sent as the same bytes. It is asked of
 // the whole history before each request, so nothing is copied.
-func same(a, b *plan.Message) bool {
+func sameMessage(a, b *plan.Message) bool {
 	if a.Role != b.Role || len(a.Blocks) != len(b.Blocks) {
 		return false
 	}

@@ -197,7 +197,7 @@ func FuzzFailure(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status int, text string) {
 		got := classify(status, []byte(text))
-		if got.Kind == "" || got.Window < 0 || strings.ContainsAny(OneLine(got.Message), "\n\r") {
+		if got.Kind == "" || got.Window < 0 || strings.ContainsAny(oneLine(got.Message), "\n\r") {
 			t.Errorf("%+v", got)
 		}
 		if retryAfter(http.Header{}, strings.ToLower(text), time.Time{}) < 0 || len(got.mendable([]Optional{{Part: "x"}})) > 1 {

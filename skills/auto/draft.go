@@ -156,7 +156,7 @@ func closest(name string, c Common, existing []skills.Skill) (skills.Skill, bool
 		if s.Name == name {
 			return s, true
 		}
-		if x := Similarity(about, s.Name+" "+s.Description); x > score {
+		if x := similarity(about, s.Name+" "+s.Description); x > score {
 			best, score = s, x
 		}
 	}

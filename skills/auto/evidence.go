@@ -147,18 +147,18 @@ func Compare(all []Evidence) Common {
 			c.Gaps = add(c.Gaps, g)
 		}
 	}
-	if c.Files = sharedByMost(files, same); len(c.Files) == 0 {
+	if c.Files = sharedByMost(files, unchanged); len(c.Files) == 0 {
 		c.Files = sharedByMost(files, pattern)
 	}
-	c.Commands, c.Checks = sharedByMost(commands, same), sharedByMost(checks, same)
-	if c.Steps = sharedByMost(plans, same); len(c.Steps) == 0 && len(all) > 0 {
+	c.Commands, c.Checks = sharedByMost(commands, unchanged), sharedByMost(checks, unchanged)
+	if c.Steps = sharedByMost(plans, unchanged); len(c.Steps) == 0 && len(all) > 0 {
 		c.Steps = all[len(all)-1].Steps
 	}
 	c.Words = sharedWords(kinds)
 	return c
 }
 
-func same(s string) string { return s }
+func unchanged(s string) string { return s }
 
 // pattern is a file's folder and ending.
 func pattern(file string) string { return path.Join(path.Dir(file), "*"+path.Ext(file)) }

@@ -29,9 +29,9 @@ func sharedWords(texts []string) []string {
 	return out
 }
 
-// Similarity is the share of content words, without their endings, that two
+// similarity is the share of content words, without their endings, that two
 // texts have in common: 0 for none, 1 for all.
-func Similarity(a, b string) float64 {
+func similarity(a, b string) float64 {
 	x, y := map[string]bool{}, map[string]bool{}
 	for _, t := range skills.Terms(a) {
 		x[t] = true

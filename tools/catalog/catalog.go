@@ -154,8 +154,8 @@ func unseen(r rune) bool {
 // accepts reports whether a tool may be called as it is.
 func (l *List) accepts(d Tool) bool { return d.Digest != "" && l.Accepted[d.Name] == d.Digest }
 
-// held are the tools that wait for a person.
-func (l *List) held() []Tool {
+// unaccepted are the tools that wait for a person.
+func (l *List) unaccepted() []Tool {
 	return slices.DeleteFunc(slices.Clone(l.Tools), func(d Tool) bool { return d.Broken != "" || l.accepts(d) })
 }
 
@@ -170,7 +170,7 @@ func (l *List) Digest() string {
 
 // Waiting says for a person what of a list waits for a yes, "" for nothing.
 func (l *List) Waiting() string {
-	held := l.held()
+	held := l.unaccepted()
 	if len(held) == 0 {
 		return ""
 	}
@@ -240,7 +240,7 @@ func (c *Catalog) Callable() []Tool {
 		return nil
 	}
 	out := []Tool{}
-	yes := len(c.list.held()) > 0 && c.trusted(c.list.Digest()) // since they were last asked for
+	yes := len(c.list.unaccepted()) > 0 && c.trusted(c.list.Digest()) // since they were last asked for
 	for _, t := range c.list.Tools {
 		if t.Broken == "" && (yes || c.list.accepts(t)) {
 			out = append(out, t)
@@ -271,7 +271,7 @@ func (c *Catalog) Waiting(source string) error {
 	if c.list == nil {
 		return nil
 	}
-	held := c.list.held()
+	held := c.list.unaccepted()
 	if len(held) == 0 || c.trusted(c.list.Digest()) {
 		return nil
 	}

@@ -83,7 +83,7 @@ func Start(ctx context.Context, shell Shell, dir, command string) (*Server, erro
 			Output:  func(chunk []byte) { _, _ = ours.Write(chunk) }, // nothing is read after the end
 		})
 		if err == nil {
-			err = fmt.Errorf("%w with status %d%s", ErrGone, res.ExitCode, said.words())
+			err = fmt.Errorf("%w with status %d%s", ErrGone, res.ExitCode, said.suffix())
 		}
 		_ = ours.CloseWithError(err)
 		_ = fromUs.CloseWithError(err)
@@ -119,7 +119,7 @@ func (t *tail) add(chunk []byte) {
 	t.text = t.text[max(0, len(t.text)-tailBytes):]
 }
 
-func (t *tail) words() string {
+func (t *tail) suffix() string {
 	text := oneline.Of(strings.ToValidUTF8(string(t.text), ""))
 	if text == "" {
 		return ""

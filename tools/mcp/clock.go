@@ -74,8 +74,8 @@ func (c *clock) pause() (resume func(asked string)) {
 	}
 }
 
-// said is what the person was asked since the last call, for the record.
-func (c *clock) said() string {
+// takeQuestions is what the person was asked since the last call, for the record.
+func (c *clock) takeQuestions() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	text := ""

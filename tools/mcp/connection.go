@@ -205,7 +205,7 @@ func (s *Server) start(ctx context.Context, key string) (*connection, error) {
 			Output:  func(chunk []byte) { _, _ = ours.Write(chunk) }, // nothing is read after the end
 		})
 		if err == nil {
-			err = fmt.Errorf("it ended with status %d%s", res.ExitCode, said.words())
+			err = fmt.Errorf("it ended with status %d%s", res.ExitCode, said.suffix())
 		} else if own.Err() == nil {
 			err = fmt.Errorf("it did not start: %w", err)
 		}
@@ -304,7 +304,7 @@ func (t *tail) add(chunk []byte) {
 	t.text = bytes.Clone(t.text[max(0, len(t.text)-tailBytes):])
 }
 
-func (t *tail) words() string {
+func (t *tail) suffix() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if text := oneline.Of(strings.ToValidUTF8(string(t.text), "")); text != "" {

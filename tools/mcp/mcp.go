@@ -140,7 +140,7 @@ func (s *Server) Known() []loop.Tool {
 	}
 	out := []loop.Tool{}
 	for _, d := range tools {
-		if s.wanted(d.Name) {
+		if s.isEnabled(d.Name) {
 			out = append(out, &tool{server: s, described: d})
 		}
 	}
@@ -155,8 +155,8 @@ func (s *Server) Load(ctx context.Context) ([]loop.Tool, error) {
 	return s.Known(), s.catalog.Waiting(s.Name())
 }
 
-// wanted reports whether the user wants a tool at all.
-func (s *Server) wanted(name string) bool {
+// isEnabled reports whether the user wants a tool at all.
+func (s *Server) isEnabled(name string) bool {
 	return (len(s.cfg.Allow) == 0 || fits(s.cfg.Allow, name)) && !fits(s.cfg.Deny, name)
 }
 

@@ -80,7 +80,7 @@ func (t *tool) Run(ctx context.Context, in loop.Input) (loop.Result, error) {
 	case err == nil:
 		c.missed.Store(0)
 		out := t.result(res)
-		out.Output += s.clock.said()
+		out.Output += s.clock.takeQuestions()
 		return out, nil
 	case ctx.Err() != nil:
 		return t.stopped(ctx, ""), nil

@@ -134,7 +134,7 @@ func (s *Service) Known() []loop.Tool {
 	}
 	out := []loop.Tool{}
 	for _, t := range tools {
-		if op, err := operationOf(t.How); err == nil && s.wanted(t.Name) {
+		if op, err := operationOf(t.How); err == nil && s.isEnabled(t.Name) {
 			out = append(out, &tool{
 				service: s,
 				said:    t,
@@ -176,8 +176,8 @@ func (s *Service) begin() {
 	})
 }
 
-// wanted reports whether the user wants an operation at all.
-func (s *Service) wanted(name string) bool {
+// isEnabled reports whether the user wants an operation at all.
+func (s *Service) isEnabled(name string) bool {
 	return (len(s.cfg.Allow) == 0 || fits(s.cfg.Allow, name)) && !fits(s.cfg.Deny, name)
 }
 

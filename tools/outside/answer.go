@@ -25,7 +25,7 @@ func Answer(text, failed string) loop.Result {
 	whole := []byte(text)
 	short, cut := sandbox.Cut(whole, answerBytes)
 	out := loop.Result{
-		Output: Fence("result", short),
+		Output: fence("result", short),
 		Error:  failed != "",
 	}
 	if failed != "" {

@@ -107,7 +107,7 @@ func (s *Set) Tool(spec loop.Spec) loop.Tool {
 	if t := s.known(spec.Name); t != nil {
 		return t
 	}
-	return gone{spec}
+	return missingTool{spec}
 }
 
 // known finds a tool by its name.
@@ -125,11 +125,11 @@ func (s *Set) known(name string) loop.Tool {
 	return nil
 }
 
-// gone stands for a tool that was offered when the run began and is not there now.
-type gone struct{ spec loop.Spec }
+// missingTool stands for a tool that was offered when the run began and is not there now.
+type missingTool struct{ spec loop.Spec }
 
 // Info implements loop.Tool.
-func (g gone) Info() loop.Info {
+func (g missingTool) Info() loop.Info {
 	return loop.Info{
 		Spec:     g.spec,
 		Effect:   plan.EffectUnknown,
@@ -139,7 +139,7 @@ func (g gone) Info() loop.Info {
 }
 
 // Run implements loop.Tool.
-func (g gone) Run(context.Context, loop.Input) (loop.Result, error) {
+func (g missingTool) Run(context.Context, loop.Input) (loop.Result, error) {
 	return loop.Failed(fmt.Sprintf(
 		"%s is not there any more: its source is not in the settings now, or does not have it. Go on without it.",
 		RuleName(g.spec.Name),

@@ -40,17 +40,17 @@ func (p *Part) option(names ...string) []word {
 			case text == "" && i+2 < len(p.argv):
 				out = append(out, p.argv[i+2])
 			case strings.HasPrefix(name, "--") && strings.HasPrefix(text, "="):
-				out = append(out, w.rest(text[1:]))
+				out = append(out, w.suffix(text[1:]))
 			case !strings.HasPrefix(name, "--") && text != "":
-				out = append(out, w.rest(text))
+				out = append(out, w.suffix(text))
 			}
 		}
 	}
 	return out
 }
 
-// rest is the part of a word behind an option, which is known as far as the word.
-func (w word) rest(text string) word {
+// suffix is the part of a word behind an option, which is known as far as the word.
+func (w word) suffix(text string) word {
 	if w.known {
 		return value(text)
 	}
@@ -95,7 +95,7 @@ func (p *Part) targets() []word {
 	case "dd":
 		for _, w := range all {
 			if text, ok := strings.CutPrefix(w.text, "of="); ok {
-				return []word{w.rest(text)}
+				return []word{w.suffix(text)}
 			}
 		}
 	case "sed", "perl":

@@ -147,7 +147,7 @@ func ownerOf(object *sitter.Node, text []byte) string {
 		name = p.ChildByFieldName("key")
 	case "arguments": // Object.assign(Page.prototype, { … })
 		first := p.NamedChild(0)
-		if same(p.NamedChild(1), object) && (first.Kind() == "identifier" || first.Kind() == "member_expression") {
+		if sameNode(p.NamedChild(1), object) && (first.Kind() == "identifier" || first.Kind() == "member_expression") {
 			name = first
 		}
 	}

@@ -78,7 +78,7 @@ func occurrences(text []byte, name string) func(yield func(int) bool) {
 			at := from + i
 			end := at + len(name)
 			from = at + 1
-			if (at == 0 || !InWord(text[at-1])) && (end == len(text) || !InWord(text[end])) && !yield(at) {
+			if (at == 0 || !inWord(text[at-1])) && (end == len(text) || !inWord(text[end])) && !yield(at) {
 				return
 			}
 		}
@@ -93,8 +93,8 @@ func Mentions(text []byte, name string) bool {
 	return false
 }
 
-// InWord reports whether a byte can be part of a name.
-func InWord(b byte) bool {
+// inWord reports whether a byte can be part of a name.
+func inWord(b byte) bool {
 	return b == '_' || b == '$' || b >= 0x80 ||
 		'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'
 }
@@ -217,7 +217,7 @@ func isBody(kind string) bool {
 
 // calls reports whether a node calls what its child names.
 func (f *File) calls(p, child *sitter.Node) bool {
-	is := func(field string) bool { return same(p.ChildByFieldName(field), child) }
+	is := func(field string) bool { return sameNode(p.ChildByFieldName(field), child) }
 	switch p.Kind() {
 	case "call_expression", "call":
 		return is("function")
@@ -248,7 +248,7 @@ func inherits(p, child *sitter.Node) bool {
 		outer := p.Parent()
 		return outer != nil && outer.Kind() == "class_definition"
 	case "impl_item":
-		return same(p.ChildByFieldName("trait"), child)
+		return sameNode(p.ChildByFieldName("trait"), child)
 	case "trait_bounds":
 		outer := p.Parent()
 		return outer != nil && outer.Kind() == "trait_item"
@@ -264,7 +264,7 @@ func inherits(p, child *sitter.Node) bool {
 // isLast reports whether a node is a dotted name that ends with its child.
 func isLast(p, child *sitter.Node) bool {
 	for _, field := range []string{"property", "field", "attribute", "name"} {
-		if !same(p.ChildByFieldName(field), child) {
+		if !sameNode(p.ChildByFieldName(field), child) {
 			continue
 		}
 		switch p.Kind() {
@@ -273,7 +273,7 @@ func isLast(p, child *sitter.Node) bool {
 			return true
 		}
 	}
-	return p.Kind() == "dotted_name" && same(p.NamedChild(p.NamedChildCount()-1), child)
+	return p.Kind() == "dotted_name" && sameNode(p.NamedChild(p.NamedChildCount()-1), child)
 }
 
 // wraps reports whether a node adds to a name without another meaning.
@@ -287,4 +287,4 @@ func wraps(kind string) bool {
 	return false
 }
 
-func same(a, b *sitter.Node) bool { return a != nil && b != nil && a.Equals(*b) }
+func sameNode(a, b *sitter.Node) bool { return a != nil && b != nil && a.Equals(*b) }

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// In reports whether a byte can be part of a word.
-func In(b byte) bool { return folded(b) != 0 }
+// inWord reports whether a byte can be part of a word.
+func inWord(b byte) bool { return folded(b) != 0 }
 
 // folded is a byte as it stands in a word, 0 for one that ends it.
 func folded(c byte) byte {
@@ -235,7 +235,7 @@ func definesLikely(text []byte, start, end int) bool {
 	case '.':
 		return at(next) == '\n' && aloneInLine(text[:last])
 	default:
-		return In(b) && !endsExpression(text[:last+1])
+		return inWord(b) && !endsExpression(text[:last+1])
 	}
 }
 
@@ -250,7 +250,7 @@ func headsMember(next byte, spaced bool, rest []byte) bool {
 	case '*', '[':
 		return spaced
 	}
-	return spaced && In(next)
+	return spaced && inWord(next)
 }
 
 // beginsType reports whether what a type inherits from stands in a line behind a word.
@@ -266,7 +266,7 @@ func beginsType(word []byte) bool {
 func aloneInLine(before []byte) bool {
 	line := before[bytes.LastIndexByte(before, '\n')+1:]
 	for _, b := range bytes.TrimLeft(line, " \t*") {
-		if !In(b) && b != '.' {
+		if !inWord(b) && b != '.' {
 			return false
 		}
 	}
@@ -282,7 +282,7 @@ func opensBody(rest []byte) bool {
 // endsExpression reports whether a text ends with a word behind which a value stands.
 func endsExpression(text []byte) bool {
 	start := len(text)
-	for start > 0 && In(text[start-1]) {
+	for start > 0 && inWord(text[start-1]) {
 		start--
 	}
 	switch string(text[start:]) {
@@ -301,7 +301,7 @@ type Sought [][]byte
 // stand there as they are; else they may be parts of longer ones.
 func Seek(name string, whole bool) Sought {
 	var out Sought
-	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return r < 0x80 && !In(byte(r)) }) {
+	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return r < 0x80 && !inWord(byte(r)) }) {
 		word := make([]byte, 0, len(part)+2)
 		for i := range len(part) {
 			word = append(word, folded(part[i]))

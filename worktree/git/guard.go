@@ -336,7 +336,7 @@ func (g *guard) judge(entries []entry) {
 			continue
 		}
 		done[e.name] = true
-		if leads(e.name) {
+		if redirects(e.name) {
 			g.barred = append(g.barred, e.name)
 			continue
 		}

@@ -170,9 +170,9 @@ func inert(s setting) bool {
 	return noProgram().MatchString(s.value)
 }
 
-// leads reports whether a setting says how a server is reached, and no later one of
+// redirects reports whether a setting says how a server is reached, and no later one of
 // its name takes that back.
-func leads(name string) bool {
+func redirects(name string) bool {
 	section, rest, _ := strings.Cut(name, ".")
 	last := rest[strings.LastIndexByte(rest, '.')+1:]
 	return section == "url" ||

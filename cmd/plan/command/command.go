@@ -157,8 +157,8 @@ func hideRare(cmd *cobra.Command) {
 	)
 }
 
-// words are what flags take that take one of a few.
-func words(flag string) []string {
+// choices are what flags take that take one of a few.
+func choices(flag string) []string {
 	switch flag {
 	case "way":
 		return []string{"auto", "full", "short", "direct"}
@@ -191,7 +191,7 @@ func words(flag string) []string {
 
 func completeWords(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if list := words(f.Name); list != nil {
+		if list := choices(f.Name); list != nil {
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))
 		}
 	})

@@ -38,7 +38,7 @@ that holds the other end.`,
   plan demo serve scenario.toml --json | jq -r .config`,
 		Args: needsScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return Serve(cmd.Context(), args, HeldInput(s.In), s.tellProviders)
+			return serve(cmd.Context(), args, heldInput(s.In), s.tellProviders)
 		},
 	}
 }
@@ -59,7 +59,7 @@ and serves until it is told to stop (SIGINT, SIGTERM) or standard input is
 closed.`,
 		Args: needsScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return Serve(cmd.Context(), args, s.In, s.tellServer)
+			return serve(cmd.Context(), args, s.In, s.tellServer)
 		},
 	}
 }
@@ -75,14 +75,14 @@ func needsScenario(cmd *cobra.Command, args []string) error {
 // tellServer prints how to reach a server, as shell assignments.
 func (s Server) tellServer(server *scripted.Server) error {
 	where := map[string]string{"OPENAI_BASE_URL": server.URL(), scripted.KeyEnv: server.Key()}
-	return s.Answer(where, func(w io.Writer) error { return Tell(w, server.Assignments()) })
+	return s.Answer(where, func(w io.Writer) error { return tell(w, server.Assignments()) })
 }
 
 // tellProviders prints how to reach a server over each of its wires.
 func (s Server) tellProviders(server *scripted.Server) error {
-	served := Reached(server)
+	served := reachedAt(server)
 	return s.Answer(served, func(w io.Writer) error {
-		return Tell(w, server.Assignments()+
+		return tell(w, server.Assignments()+
 			"\n# For config.toml: a provider for each wire. Use one as --model NAME/any.\n"+served.Config)
 	})
 }

@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// HeldInput is standard input where another program holds its other end, else nil. A
+// heldInput is standard input where another program holds its other end, else nil. A
 // terminal would stop a process in the background that reads from it, and /dev/null,
 // which is what such a process gets from a shell, ends at once.
-func HeldInput(in io.Reader) io.Reader {
+func heldInput(in io.Reader) io.Reader {
 	f, ok := in.(*os.File)
 	if !ok {
 		return in

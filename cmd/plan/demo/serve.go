@@ -12,9 +12,9 @@ import (
 	"github.com/plan-engine/plan/model/scripted"
 )
 
-// Serve plays the scenario in files until it is told to stop. The end of held stops
+// serve plays the scenario in files until it is told to stop. The end of held stops
 // it too; nil for nothing that does. Tell says where it is.
-func Serve(ctx context.Context, files []string, held io.Reader, tell func(*scripted.Server) error) (err error) {
+func serve(ctx context.Context, files []string, held io.Reader, tell func(*scripted.Server) error) (err error) {
 	scenario, err := scripted.LoadAll(files)
 	if err != nil {
 		return err
@@ -48,8 +48,8 @@ type Served struct {
 	Config  string          `json:"config"` // tables for config.toml
 }
 
-// Reached is how to reach a server.
-func Reached(server *scripted.Server) Served {
+// reachedAt is how to reach a server.
+func reachedAt(server *scripted.Server) Served {
 	return Served{
 		BaseURL: server.URL(),
 		Key:     server.Key(),
@@ -59,8 +59,8 @@ func Reached(server *scripted.Server) Served {
 	}
 }
 
-// Tell writes a text that says so.
-func Tell(w io.Writer, text string) error {
+// tell writes a text that says so.
+func tell(w io.Writer, text string) error {
 	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("say where the scripted model is: %w", err)
 	}

@@ -34,7 +34,7 @@ func Write(dir string, cmd *cobra.Command, from Source) error {
 	if err := os.WriteFile(name, []byte(Page(cmd, from)), forAll); err != nil {
 		return fmt.Errorf("write a page of the manual: %w", err)
 	}
-	for _, below := range shown(cmd) {
+	for _, below := range documented(cmd) {
 		if err := Write(dir, below, from); err != nil {
 			return err
 		}
@@ -42,9 +42,9 @@ func Write(dir string, cmd *cobra.Command, from Source) error {
 	return nil
 }
 
-// shown are the commands below one that are in its help and have a page. What cobra
+// documented are the commands below one that are in its help and have a page. What cobra
 // adds itself has none.
-func shown(cmd *cobra.Command) []*cobra.Command {
+func documented(cmd *cobra.Command) []*cobra.Command {
 	return slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool {
 		return c.Hidden || c.Name() == "help" || c.Name() == "completion"
 	})
@@ -61,7 +61,7 @@ func Page(cmd *cobra.Command, from Source) string {
 	p.text(nameOf(cmd) + " - " + cmd.Short)
 	p.section("SYNOPSIS")
 	p.line(bold(cmd.CommandPath()) + plainly(strings.TrimPrefix(cmd.UseLine(), cmd.CommandPath())))
-	if len(shown(cmd)) > 0 {
+	if len(documented(cmd)) > 0 {
 		p.line(".br")
 		p.line(bold(cmd.CommandPath()) + plainly(" COMMAND …"))
 	}
@@ -71,7 +71,7 @@ func Page(cmd *cobra.Command, from Source) string {
 		long = cmd.Short + "."
 	}
 	p.paragraphs(long)
-	if below := shown(cmd); len(below) > 0 {
+	if below := documented(cmd); len(below) > 0 {
 		p.section("COMMANDS")
 		for _, c := range below {
 			p.item(bold(c.Name()), c.Short)
@@ -87,7 +87,7 @@ func Page(cmd *cobra.Command, from Source) string {
 	if cmd.HasParent() {
 		see = append(see, nameOf(cmd.Parent())+"(1)")
 	}
-	for _, c := range shown(cmd) {
+	for _, c := range documented(cmd) {
 		see = append(see, nameOf(c)+"(1)")
 	}
 	if len(see) > 0 {

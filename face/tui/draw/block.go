@@ -40,7 +40,7 @@ func (t *Theme) Block(b *story.Block, v View) []string {
 	case story.Prompted:
 		lines = t.prompted(b, v)
 	case story.Reply:
-		lines = t.said(b, v)
+		lines = t.messageLines(b, v)
 	case story.Planned, story.Reported:
 		lines = t.document(b, v)
 	case story.Call, story.Check, story.Thought:
@@ -80,7 +80,7 @@ func (t *Theme) prompted(b *story.Block, v View) []string {
 	return append([]string{""}, lines...)
 }
 
-func (t *Theme) said(b *story.Block, v View) []string {
+func (t *Theme) messageLines(b *story.Block, v View) []string {
 	text := b.Text
 	if b.Phase == plan.Review {
 		text = withoutVerdict(text)

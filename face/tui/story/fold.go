@@ -84,7 +84,7 @@ func (s *Story) addMoment(e plan.Event) {
 	case plan.RunStart:
 		s.runStart(e, b)
 	case plan.StateChange:
-		s.moved(e, b)
+		s.addState(e, b)
 	case plan.SettingsChanged:
 		s.tell(e, Plain, "settings", strings.Join(b.Changed, ", "))
 	case plan.Parked:
@@ -125,9 +125,9 @@ func (s *Story) addMoment(e plan.Event) {
 		s.tell(e, Odd, "drift", fmt.Sprintf("%s changed under the run: %s", amount.Count(int64(b.Total), "file"),
 			strings.Join(b.Files, ", ")))
 	case plan.Steering:
-		s.spoken(e, b.Text, false)
+		s.addLetter(e, b.Text, false)
 	case plan.FollowUp:
-		s.spoken(e, b.Text, true)
+		s.addLetter(e, b.Text, true)
 	case plan.Filtered:
 		s.filtered(e, b)
 	case plan.ApprovalRequired, plan.Question, plan.ApprovalResolved, plan.Answered:
@@ -181,7 +181,7 @@ func (s *Story) runStart(e plan.Event, b plan.RunStart) {
 	}
 }
 
-func (s *Story) moved(e plan.Event, b plan.StateChange) {
+func (s *Story) addState(e plan.Event, b plan.StateChange) {
 	s.State = b.To
 	if b.To == plan.Implementing {
 		for i := range s.Steps[:2] {

@@ -7,9 +7,9 @@ import (
 	"github.com/plan-engine/plan/internal/sanitize"
 )
 
-// spoken tells what a person said while the run went on, where it was heard.
-func (s *Story) spoken(e plan.Event, text string, after bool) {
-	s.heard(e, text, after)
+// addLetter tells what a person said while the run went on, where it was heard.
+func (s *Story) addLetter(e plan.Event, text string, after bool) {
+	s.markDelivered(e, text, after)
 	note := "guidance"
 	if after {
 		note = "follow-up"

@@ -133,8 +133,8 @@ func (s *Story) Unheard() []Letter {
 	return out
 }
 
-// heard notes that a letter has reached the conversation.
-func (s *Story) heard(e plan.Event, text string, after bool) {
+// markDelivered notes that a letter has reached the conversation.
+func (s *Story) markDelivered(e plan.Event, text string, after bool) {
 	text = sanitize.Text(text)
 	turn := 1
 	if e.Turn != nil {

@@ -36,7 +36,7 @@ func (p *Pages) tell(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, otherwise, http.StatusSeeOther)
 		return nil
 	}
-	back(w, r, otherwise)
+	redirectBack(w, r, otherwise)
 	return nil
 }
 
@@ -62,7 +62,7 @@ func (p *Pages) resume(w http.ResponseWriter, r *http.Request) error {
 		Reason:      r.PostFormValue("text"),
 	})
 	if err == nil {
-		back(w, r, "/runs/"+string(id))
+		redirectBack(w, r, "/runs/"+string(id))
 	}
 	return err
 }
@@ -72,7 +72,7 @@ func (p *Pages) apply(w http.ResponseWriter, r *http.Request) error {
 		Check:  r.PostFormValue("check") != "",
 		Branch: r.PostFormValue("branch"),
 	})
-	return p.moved(w, m, err)
+	return p.answerMove(w, m, err)
 }
 
 func (p *Pages) restore(w http.ResponseWriter, r *http.Request) error {
@@ -81,11 +81,11 @@ func (p *Pages) restore(w http.ResponseWriter, r *http.Request) error {
 		Undo:  r.PostFormValue("undo") != "",
 		Check: r.PostFormValue("check") != "",
 	})
-	return p.moved(w, m, err)
+	return p.answerMove(w, m, err)
 }
 
-// moved says what was done to a work tree.
-func (p *Pages) moved(w http.ResponseWriter, m host.ApplyResult, err error) error {
+// answerMove says what was done to a work tree.
+func (p *Pages) answerMove(w http.ResponseWriter, m host.ApplyResult, err error) error {
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func TestHostileText(t *testing.T) {
 		"diff":         {"diff.html", diffPage{runPage: run, Files: []File{filled[File]()}}},
 		"diff, as git": {"diff.html", diffPage{runPage: run, Files: filesOf("diff --git a/x b/" + hostile + "\n@@ -1 +1 @@" + hostile + "\n+" + hostile)}},
 		"cost":         {"cost.html", cost},
-		"decisions":    {"decisions.html", map[string]any{"Asking": []asking{{Run: filled[host.ListedRun](), Data: &asPlan.Run}}, "Drafts": 1}},
+		"decisions":    {"decisions.html", map[string]any{"Asking": []waitingRun{{Run: filled[host.ListedRun](), Data: &asPlan.Run}}, "Drafts": 1}},
 		"batches":      {"batches.html", []batches.Batch{filled[batches.Batch]()}},
 		"batch":        {"batch.html", filled[batches.Standing]()},
 		"skills": {"skills.html", map[string]any{
@@ -142,7 +142,7 @@ func TestHostileEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := p.told(7, line)
+		text, err := p.frame(7, line)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,7 +75,7 @@ func (p *Pages) routes() map[string]answer {
 		"GET /{$}":                    p.runs,
 		"GET /rows":                   p.rows,
 		"GET /runs/{id}":              p.run,
-		"GET /runs/{id}/standing":     p.standing,
+		"GET /runs/{id}/standing":     p.status,
 		"GET /runs/{id}/live":         p.live,
 		"GET /runs/{id}/plan":         p.plan,
 		"GET /runs/{id}/diff":         p.diff,
@@ -197,8 +197,8 @@ func (p *Pages) render(name string, data any) (string, error) {
 	return sanitize.HTML(out.String()), nil
 }
 
-// back leads to the page that a form came from, or to another one.
-func back(w http.ResponseWriter, r *http.Request, otherwise string) {
+// redirectBack leads to the page that a form came from, or to another one.
+func redirectBack(w http.ResponseWriter, r *http.Request, otherwise string) {
 	to := r.PostFormValue("back")
 	if at, err := url.Parse(to); err != nil || at.Host != "" || at.Scheme != "" || !strings.HasPrefix(to, "/") ||
 		strings.HasPrefix(to, "//") || strings.Contains(to, "\\") {

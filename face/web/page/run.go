@@ -82,8 +82,8 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// standing is how the run stands, for a page that is open.
-func (p *Pages) standing(w http.ResponseWriter, r *http.Request) error {
+// status is how the run stands, for a page that is open.
+func (p *Pages) status(w http.ResponseWriter, r *http.Request) error {
 	page, err := p.page(r)
 	if err == nil {
 		page.Here = "/runs/" + string(page.ID)
@@ -134,7 +134,7 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
 			if idle++; idle%15 == 0 {
 				text = ": \n\n"
 			}
-		} else if text, err = p.told(item.Seq, item.JSON); err != nil {
+		} else if text, err = p.frame(item.Seq, item.JSON); err != nil {
 			return nil //nolint:nilerr // the page is a picture; the journal is not
 		}
 		if text != "" && !send(text) {
@@ -150,8 +150,8 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
 // slow is how long a browser may take in an event before it is given up.
 const slow = 15 * time.Second
 
-// told is an event as the stream of a page has it.
-func (p *Pages) told(seq int64, line []byte) (string, error) {
+// frame is an event as the stream of a page has it.
+func (p *Pages) frame(seq int64, line []byte) (string, error) {
 	var ev plan.Event
 	if err := ev.UnmarshalJSON(line); err != nil {
 		return "", err //nolint:wrapcheck // it names the event

@@ -75,8 +75,8 @@ func (p *Pages) rows(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// asking is a run that waits for a person.
-type asking struct {
+// waitingRun is a run that waits for a person.
+type waitingRun struct {
 	Run  host.ListedRun
 	Data *service.Run
 }
@@ -91,14 +91,14 @@ func (p *Pages) decisions(w http.ResponseWriter, r *http.Request) error {
 		return !slices.Contains([]plan.ParkReason{plan.ParkApproval, plan.ParkQuestion, plan.ParkDrift}, r.Parked)
 	})
 	runs = runs[:min(len(runs), perPage)]
-	out := []asking{}
+	out := []waitingRun{}
 	for i, run := range p.service.Host.ListRuns(runs) {
 		d, err := p.service.Document(r.Context(), runs[i].ID)
 		if err != nil {
 			return err
 		}
 		if len(d.Waiting) > 0 || d.Drift != nil {
-			out = append(out, asking{
+			out = append(out, waitingRun{
 				Run:  run,
 				Data: &d,
 			})

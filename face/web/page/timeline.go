@@ -39,7 +39,7 @@ const longest = 16 << 10
 func rowOf(ev plan.Event) *Row {
 	r := work(ev)
 	if r == nil {
-		r = standing(ev)
+		r = stateRow(ev)
 	}
 	if r == nil {
 		return nil
@@ -73,7 +73,7 @@ func work(ev plan.Event) *Row {
 	case plan.PhaseEnd:
 		return row("quiet", string(ev.Phase), b.Reason, "")
 	case plan.MessageEnd:
-		return said(ev, b)
+		return assistantRow(ev, b)
 	case plan.ToolStart:
 		return row("quiet", b.Name, argument(b.Args), indented(b.Args))
 	case plan.ToolEnd:
@@ -119,8 +119,8 @@ func work(ev plan.Event) *Row {
 	return nil
 }
 
-// standing tells where a run stands, and what people say to it.
-func standing(ev plan.Event) *Row {
+// stateRow tells where a run stands, and what people say to it.
+func stateRow(ev plan.Event) *Row {
 	switch b := ev.Body.(type) {
 	case plan.RunStart:
 		return row("begin", "run", b.Request, b.Request)
@@ -176,8 +176,8 @@ func attempt(n int) string {
 	return ""
 }
 
-// said is what an assistant said, and nothing of what it was sent.
-func said(ev plan.Event, b plan.MessageEnd) *Row {
+// assistantRow is what an assistant said, and nothing of what it was sent.
+func assistantRow(ev plan.Event, b plan.MessageEnd) *Row {
 	text := b.Text()
 	if b.Role != plan.RoleAssistant || b.Discarded || ev.Turn == nil || text == "" {
 		return nil

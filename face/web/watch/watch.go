@@ -96,12 +96,12 @@ func (h *Hub) Watch(ctx context.Context, id plan.RunID, after int64, live bool) 
 			}
 			after = line.Seq
 		}
-		h.hand(ctx, w, max(after, from), live, yield)
+		h.deliver(ctx, w, max(after, from), live, yield)
 	}
 }
 
-// hand yields what a watcher is handed behind an event.
-func (h *Hub) hand(ctx context.Context, w *watcher, after int64, live bool, yield func(Item, error) bool) {
+// deliver yields what a watcher is handed behind an event.
+func (h *Hub) deliver(ctx context.Context, w *watcher, after int64, live bool, yield func(Item, error) bool) {
 	idle := time.NewTicker(time.Second)
 	defer idle.Stop()
 	for {
