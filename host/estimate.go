@@ -73,27 +73,7 @@ func (h *Host) Estimate(ctx context.Context, r Request) (Estimate, error) {
 	if way == plan.WayAuto {
 		way = ""
 	}
-	alike := func() ([]memory.RunInfo, error) {
-		runs, err := db.Runs(ctx, filter)
-		if err != nil {
-			return nil, err
-		}
-		var out []memory.RunInfo
-		for _, run := range runs {
-			if run.Usage.Requests == 0 || sizeClass(run.Request) != sizeClass(r.Text) {
-				continue
-			}
-			if way != "" {
-				if went, err := wayOf(ctx, db, run.ID); err != nil || went != way {
-					continue // one that cannot be read counts for nothing
-				}
-			}
-			if out = append(out, run); len(out) == mostAlike {
-				break
-			}
-		}
-		return out, nil
-	}
+	alike := func() ([]memory.RunInfo, error) { return runsAlike(ctx, db, filter, r.Text, way) }
 	here, err := alike()
 	if err != nil {
 		return Estimate{}, err
@@ -107,6 +87,30 @@ func (h *Host) Estimate(ctx context.Context, r Request) (Estimate, error) {
 		return Estimate{Here: len(here), Way: way}, err
 	}
 	return estimateFrom(all, FromHome, len(here), way), nil
+}
+
+// runsAlike are the newest runs whose requests are of about the size of a text, and which
+// went a way, "" for any.
+func runsAlike(ctx context.Context, db *memory.DB, filter memory.Filter, text, way string) ([]memory.RunInfo, error) {
+	runs, err := db.Runs(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	var out []memory.RunInfo
+	for _, run := range runs {
+		if run.Usage.Requests == 0 || sizeClass(run.Request) != sizeClass(text) {
+			continue
+		}
+		if way != "" {
+			if went, err := wayOf(ctx, db, run.ID); err != nil || went != way {
+				continue // one that cannot be read counts for nothing
+			}
+		}
+		if out = append(out, run); len(out) == mostAlike {
+			break
+		}
+	}
+	return out, nil
 }
 
 // wayOf is the way that a run went.
