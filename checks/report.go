@@ -88,8 +88,9 @@ var words = map[string]func(*count) *int{
 	"succeeded": (*count).good, "tests successful": (*count).good,
 
 	"failed": (*count).failures, "fail": (*count).failures, "failing": (*count).failures, "failure": (*count).failures,
-	"failures": (*count).failures, "error": (*count).failures, "errors": (*count).failures, "cancelled": (*count).failures,
-	"tests failed": (*count).failures, "flaky": (*count).failures, "unexpected successes": (*count).failures,
+	"failures": (*count).failures, "error": (*count).failures, "errors": (*count).failures,
+	"cancelled": (*count).failures, "tests failed": (*count).failures, "flaky": (*count).failures,
+	"unexpected successes": (*count).failures,
 
 	"skipped": (*count).skips, "skip": (*count).skips, "skips": (*count).skips, "ignored": (*count).skips,
 	"pending": (*count).skips, "pendings": (*count).skips, "todo": (*count).skips, "omissions": (*count).skips,

@@ -48,7 +48,8 @@ func (r *rescue) store(ctx context.Context, rows []provenRow) error {
 			batches[row.values[0]] = true
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b provenRow) int { return strings.Compare(b.name, a.name) }) // jobs after batches
+	// Jobs come after batches.
+	slices.SortStableFunc(rows, func(a, b provenRow) int { return strings.Compare(b.name, a.name) })
 	return r.to.inTx(ctx, func(tx *sql.Tx) error {
 		for _, row := range rows {
 			if row.name == "batch_jobs" && !batches[row.values[0]] || row.name == "inbox" && !r.readdress(row) {

@@ -137,9 +137,9 @@ func (ph *Phases) takeOverPrompt(ctx context.Context, b plan.Brief) (string, err
 		"TASK":         "Close the gaps that a review found in a change.",
 		"INSTRUCTIONS": ph.instructions(),
 		"REQUEST":      request(b),
-		"PLAN": "There is no plan, and none can be asked for: what is said of one below falls away. The change is in " +
-			"the tree already; you did not write it. An independent reviewer looked at it and named these gaps. Close " +
-			"each of them with the smallest change, and leave the rest as it is:\n\n" + gaps,
+		"PLAN": "There is no plan, and none can be asked for: what is said of one below falls away. The change is " +
+			"in the tree already; you did not write it. An independent reviewer looked at it and named these gaps. " +
+			"Close each of them with the smallest change, and leave the rest as it is:\n\n" + gaps,
 		"PLACES": "",
 		"CHECKS": failingText(b.Checks),
 	}), nil

@@ -209,7 +209,7 @@ func escapeGlob(dir string) string {
 }
 
 func write(dir, name, text string) error {
-	err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600) //nolint:gosec // in a folder of our own
+	err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
 	if err != nil {
 		return fmt.Errorf("set up git: %w", err)
 	}

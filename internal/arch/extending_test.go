@@ -119,8 +119,8 @@ func TestExamplesOfExtending(t *testing.T) {
 	if len(examples) != 5 {
 		t.Errorf("the page has %d changes", len(examples))
 	}
-	for _, e := range examples {
-		t.Run(e.title, func(t *testing.T) { //nolint:paralleltest // each compiles all of it
+	for _, e := range examples { //nolint:paralleltest // each compiles all of it
+		t.Run(e.title, func(t *testing.T) {
 			files := map[string]string{}
 			added := 0
 			for name, hunks := range e.patches {

@@ -23,7 +23,7 @@ const Most = 64 << 20
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // as os.Open has it
+		return nil, err
 	}
 	info, err := f.Stat()
 	switch {
@@ -60,5 +60,5 @@ func UpTo(path string, most int64) ([]byte, error) {
 	if err == nil && max(size, int64(len(data))) > most {
 		err = fmt.Errorf("%s is larger than %d KiB", path, most>>10)
 	}
-	return data, err //nolint:wrapcheck // as os.ReadFile has it
+	return data, err
 }

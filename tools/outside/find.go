@@ -136,7 +136,10 @@ func DocumentOf(info loop.Info) Document {
 	if parts := strings.SplitN(RuleName(name), ".", 3); len(parts) == 3 {
 		name = parts[1] + " " + parts[2]
 	}
-	return Document{Name: splitName(name), Text: splitName(info.Description) + " " + splitName(argumentsOf(info.Schema))}
+	return Document{
+		Name: splitName(name),
+		Text: splitName(info.Description) + " " + splitName(argumentsOf(info.Schema)),
+	}
 }
 
 // splitName separates what a name puts together: create_issue, createIssue.

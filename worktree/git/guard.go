@@ -199,7 +199,7 @@ func linkText(path string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist), err != nil && !isThere(path):
 		return "", nil
 	case err != nil:
-		return "", err //nolint:wrapcheck // names the path
+		return "", err
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(path)
 		return "link " + target, err //nolint:wrapcheck // names the path

@@ -58,7 +58,7 @@ func opening(task string) string {
 		return path
 	}
 	link := filepath.Join(task, "cwd")
-	if fd, err := strconv.ParseUint(at, 0, 32); err == nil && int32(fd) >= 0 { //nolint:gosec // as the kernel takes it
+	if fd, err := strconv.ParseUint(at, 0, 32); err == nil && int32(fd) >= 0 {
 		link = filepath.Join(task, "fd", strconv.FormatUint(fd, 10))
 	}
 	dir, err := os.Readlink(link)
