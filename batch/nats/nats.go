@@ -13,6 +13,7 @@
 package nats
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -251,7 +252,9 @@ func jobKey(batch string, place int) string { return fmt.Sprintf("%s.%d", batch,
 
 // readJob reads a job and the revision over which it can be written.
 func (s *Store) readJob(ctx context.Context, key string) (Job, uint64, error) {
-	entry, err := s.jobs.Get(ctx, key)
+	entry, err := request(ctx, func(ctx context.Context, _ bool) (jetstream.KeyValueEntry, error) {
+		return s.jobs.Get(ctx, key)
+	})
 	if err != nil {
 		return Job{}, 0, fmt.Errorf("read job %s: %w", key, err)
 	}
@@ -269,7 +272,15 @@ func (s *Store) writeJob(ctx context.Context, key string, j Job, over uint64) (u
 	if err != nil {
 		return 0, fmt.Errorf("encode job %s: %w", key, err)
 	}
-	revision, err := s.jobs.Update(ctx, key, data, over)
+	revision, err := request(ctx, func(ctx context.Context, again bool) (uint64, error) {
+		revision, err := s.jobs.Update(ctx, key, data, over)
+		if again && isConflict(err) { // by the request whose answer did not come, perhaps
+			if now, failed := s.jobs.Get(ctx, key); failed == nil && bytes.Equal(now.Value(), data) {
+				return now.Revision(), nil
+			}
+		}
+		return revision, err
+	})
 	if isConflict(err) {
 		return 0, errChanged
 	}
