@@ -167,7 +167,7 @@ func TestHostileEvents(t *testing.T) {
 // TestNoRowForgetsAnEvent: each type has a row, or is named among those without.
 func TestNoRowForgetsAnEvent(t *testing.T) {
 	t.Parallel()
-	for _, name := range eventcases.Forgotten(t, plan.EventTypes(), "work", "standing", "leftOut") {
+	for _, name := range eventcases.Forgotten(t, plan.EventTypes(), "work", "stateRow", "leftOut") {
 		t.Errorf("the timeline forgets %s: tell it, or name it in leftOut", name)
 	}
 	for _, name := range plan.EventTypes() {
