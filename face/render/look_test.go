@@ -270,6 +270,7 @@ func TestNumbersAsPeopleSayThem(t *testing.T) {
 		Cost(2, false):                          "$2.0000 + unpriced calls",
 		Count(1, "turn"):                        "1 turn",
 		Count(0, "turn"):                        "0 turns",
+		Count(2, "batch"):                       "2 batches",
 	}
 	for got, want := range tests {
 		if got != want {

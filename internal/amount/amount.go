@@ -39,12 +39,16 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %s", size, unit)
 }
 
-// Count writes 1 turn, 2 turns.
+// Count writes 1 turn, 2 turns, 2 batches.
 func Count(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	ending := "s"
+	if strings.HasSuffix(noun, "ch") || strings.HasSuffix(noun, "sh") {
+		ending = "es"
+	}
+	return fmt.Sprintf("%d %s%s", n, noun, ending)
 }
 
 // units are the units of a size, largest first, with how many bytes they have.
