@@ -99,7 +99,8 @@ func keepSums(ctx context.Context, tx *sql.Tx) error {
 			"CREATE TRIGGER " + t.name + "_sum_new AFTER INSERT ON " + t.name + " WHEN NEW.sum IS NULL " +
 				fmt.Sprintf(set, t.sum("NEW.")),
 			"CREATE TRIGGER " + t.name + "_sum AFTER UPDATE OF " + strings.Join(t.columns, ", ") +
-				" ON " + t.name + " " + fmt.Sprintf(set, "iif(OLD.sum <> "+t.sum("OLD.")+", OLD.sum, "+t.sum("NEW.")+")"),
+				" ON " + t.name + " " +
+				fmt.Sprintf(set, "iif(OLD.sum <> "+t.sum("OLD.")+", OLD.sum, "+t.sum("NEW.")+")"),
 		} {
 			if _, err := tx.ExecContext(ctx, query); err != nil {
 				return fmt.Errorf("keep the sums of %s: %w", t.name, err)

@@ -279,7 +279,7 @@ func (s *Store) writeJob(ctx context.Context, key string, j Job, over uint64) (u
 				return now.Revision(), nil
 			}
 		}
-		return revision, err
+		return revision, err //nolint:wrapcheck // says below what was written
 	})
 	if isConflict(err) {
 		return 0, errChanged

@@ -23,7 +23,7 @@ const Most = 64 << 20
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, err
+		return nil, err //nolint:wrapcheck // as os.Open has it
 	}
 	info, err := f.Stat()
 	switch {
@@ -35,8 +35,8 @@ func Open(path string) (*os.File, error) {
 	default:
 		return f, nil
 	}
-	_ = f.Close()   // nothing was read
-	return nil, err //nolint:wrapcheck // as os.Open has it
+	_ = f.Close() // nothing was read
+	return nil, err
 }
 
 // Read is [os.ReadFile] for what is a file and has no more than [Most] bytes.

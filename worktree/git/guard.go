@@ -199,13 +199,13 @@ func linkText(path string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist), err != nil && !isThere(path):
 		return "", nil
 	case err != nil:
-		return "", err
+		return "", err //nolint:wrapcheck // names the path
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(path)
 		return "link " + target, err //nolint:wrapcheck // names the path
 	case info.Mode().IsRegular():
 		text, err := plainfile.Read(path)
-		return "file " + string(text), err //nolint:wrapcheck // names the path
+		return "file " + string(text), err
 	}
 	return info.Mode().Type().String(), nil
 }
