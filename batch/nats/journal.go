@@ -232,8 +232,14 @@ func (j *Journal) insist(ctx context.Context, do func(context.Context) error) er
 		}
 	})
 	defer stop()
+	return insist(whole, do)
+}
+
+// insist does something again for as long as the queue does not answer, until ctx ends. A
+// request that reaches a server just before it ends is lost, and its answer never comes.
+func insist(ctx context.Context, do func(context.Context) error) error {
 	for {
-		once, cancel := context.WithTimeout(whole, publishTimeout)
+		once, cancel := context.WithTimeout(ctx, publishTimeout)
 		err := do(once)
 		cancel()
 		if err == nil || !isAway(err) {
@@ -242,7 +248,7 @@ func (j *Journal) insist(ctx context.Context, do func(context.Context) error) er
 		pause := time.NewTimer(defaultPoll / 4)
 		select {
 		case <-pause.C:
-		case <-whole.Done():
+		case <-ctx.Done():
 			pause.Stop()
 			return &UnreachableError{err}
 		}

@@ -36,6 +36,7 @@ const (
 	jobBucket     = "plan_jobs"
 	resultBucket  = "plan_results"
 	defaultLease  = 30 * time.Second
+	answerTime    = 3 * publishTimeout // for which a record is asked for
 	defaultPoll   = time.Second
 	pingInterval  = 10 * time.Second
 	maxDeliveries = 5
@@ -252,8 +253,12 @@ func jobKey(batch string, place int) string { return fmt.Sprintf("%s.%d", batch,
 
 // readJob reads a job and the revision over which it can be written.
 func (s *Store) readJob(ctx context.Context, key string) (Job, uint64, error) {
-	entry, err := request(ctx, func(ctx context.Context, _ bool) (jetstream.KeyValueEntry, error) {
-		return s.jobs.Get(ctx, key)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	var entry jetstream.KeyValueEntry
+	err := insist(ctx, func(ctx context.Context) (err error) {
+		entry, err = s.jobs.Get(ctx, key)
+		return err //nolint:wrapcheck // says below what was read
 	})
 	if err != nil {
 		return Job{}, 0, fmt.Errorf("read job %s: %w", key, err)
@@ -272,14 +277,18 @@ func (s *Store) writeJob(ctx context.Context, key string, j Job, over uint64) (u
 	if err != nil {
 		return 0, fmt.Errorf("encode job %s: %w", key, err)
 	}
-	revision, err := request(ctx, func(ctx context.Context, again bool) (uint64, error) {
-		revision, err := s.jobs.Update(ctx, key, data, over)
-		if again && isConflict(err) { // by the request whose answer did not come, perhaps
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	revision, tries := uint64(0), 0
+	err = insist(ctx, func(ctx context.Context) (err error) {
+		tries++
+		revision, err = s.jobs.Update(ctx, key, data, over)
+		if tries > 1 && isConflict(err) { // with the request whose answer did not come, perhaps
 			if now, failed := s.jobs.Get(ctx, key); failed == nil && bytes.Equal(now.Value(), data) {
-				return now.Revision(), nil
+				revision, err = now.Revision(), nil
 			}
 		}
-		return revision, err //nolint:wrapcheck // says below what was written
+		return err //nolint:wrapcheck // says below what was written
 	})
 	if isConflict(err) {
 		return 0, errChanged

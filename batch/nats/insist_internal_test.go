@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// TestRequest: a request whose answer does not come is made again, and not without end.
-func TestRequest(t *testing.T) {
+// TestInsist: what is not answered is done again, until there is no more time for it.
+func TestInsist(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
 	for name, c := range map[string]struct {
@@ -21,22 +21,20 @@ func TestRequest(t *testing.T) {
 		"refused":       {0, refused, refused, 1},
 		"lost":          {1, nil, nil, 2},
 		"lost, refused": {1, refused, refused, 2},
-		"lost for good": {9, nil, context.DeadlineExceeded, mostRequests},
+		"lost for good": {9, nil, context.DeadlineExceeded, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), answerTime)
+				defer cancel()
 				tries := 0
-				_, err := request(t.Context(), func(ctx context.Context, again bool) (int, error) {
-					tries++
-					if again != (tries > 1) {
-						t.Errorf("request %d: again is %v", tries, again)
-					}
-					if tries > c.lost {
-						return 1, c.then
+				err := insist(ctx, func(ctx context.Context) error {
+					if tries++; tries > c.lost {
+						return c.then
 					}
 					<-ctx.Done()
-					return 0, ctx.Err()
+					return ctx.Err()
 				})
 				if !errors.Is(err, c.want) || tries != c.tries {
 					t.Errorf("%v after %d requests", err, tries)
