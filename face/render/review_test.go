@@ -53,7 +53,8 @@ func TestReviewAsMarkdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"# Review: exhausted\n\na gap\n", "\n- **G1** (must) `a dir/x#1.go:7`: wrong", "\n- **G2** (should): a test\n- **G3** (must) `b.go:3`: no sum\n",
+		"# Review: exhausted\n\na gap\n", "\n- **G1** (must) `a dir/x#1.go:7`: wrong",
+		"\n- **G2** (should): a test\n- **G3** (must) `b.go:3`: no sum\n",
 		"\n- FAIL `make test`  exit 2\n", "\n- PASS `true`\n", "## Notes\n\n- tidy",
 		"## What was asked\n\n- [ ] sums are right (b1: 3, not 4)\n- [x] a flag (b2)\n",
 	} {

@@ -15,10 +15,11 @@ import (
 // showCost shows what a run consumed: all of it, and by phase.
 func (m *model) showCost(v *view, _ string) tea.Cmd {
 	s := v.story
-	u := s.Usage
+	total := s.Costs.Total()
+	u := total.Usage
 	var b strings.Builder
 	fmt.Fprintf(&b, "- cost: %s\n- requests: %d\n- input: %s tokens, of which %s from a cache\n- output: %s tokens\n",
-		amount.Cost(s.Cost, !s.Unpriced), u.Requests, amount.Tokens(u.Input), amount.Tokens(u.Cached),
+		amount.Cost(total.USD, total.Unpriced == 0), u.Requests, amount.Tokens(u.Input), amount.Tokens(u.Cached),
 		amount.Tokens(u.Output))
 	if s.Context > 0 {
 		fmt.Fprintf(&b, "- the newest request: %s tokens", amount.Tokens(s.Context))

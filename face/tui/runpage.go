@@ -236,8 +236,8 @@ func (m *model) totals(v *view, now time.Time) []string {
 	}
 	s, t := v.story, m.theme
 	var parts []string
-	if s.Usage.Requests > 0 {
-		parts = append(parts, amount.Cost(s.Cost, !s.Unpriced), amount.Tokens(s.Usage.Tokens())+" tok")
+	if used := s.Costs.Total(); used.Usage.Requests > 0 {
+		parts = append(parts, amount.Cost(used.USD, used.Unpriced == 0), amount.Tokens(used.Usage.Tokens())+" tok")
 	}
 	if s.Context > 0 {
 		used := "context " + amount.Tokens(s.Context)

@@ -298,7 +298,6 @@ func (s *Story) Standing() string {
 func (s *Story) runEnd(e plan.Event, b plan.RunEnd) {
 	s.closeAll(e.Time)
 	s.End, s.State, s.Parked = &b, b.Outcome, nil
-	s.Usage, s.Cost, s.Unpriced = b.Usage, b.CostUSD, !b.Priced
 	s.say("", e.Time)
 	for i := range s.Letters {
 		s.Letters[i].Lost = s.Letters[i].Heard == 0
@@ -331,10 +330,6 @@ func (s *Story) used(e plan.Event, b plan.UsageReport) {
 	if e.Parent == "" {
 		s.Context = b.Usage.Input + b.Usage.Output
 	}
-	if b.Inherited {
-		return
-	}
-	s.Usage, s.Cost, s.Unpriced = s.Usage.Add(b.Usage), s.Cost+b.CostUSD, s.Unpriced || !b.Priced
 }
 
 func (s *Story) critiqued(e plan.Event, b plan.Critiqued) {

@@ -35,13 +35,10 @@ type Story struct {
 	End      *plan.RunEnd
 	Plan     *plan.PlanDoc
 	Failure  *plan.Failure
-	Usage    plan.Usage
-	Costs    costs.Costs // the same by phase, model and purpose
-	Cost     float64
-	Unpriced bool
-	Context  int64  // tokens of the newest request of the phase
-	Model    string // of that request
-	Window   int64  // of the model, where the journal says
+	Costs    costs.Costs // by phase, model and purpose
+	Context  int64       // tokens of the newest request of the phase
+	Model    string      // of that request
+	Window   int64       // of the model, where the journal says
 	Gaps     []plan.Gap
 	Checks   []plan.CheckResult // the newest result of each
 	Baseline []plan.CheckResult

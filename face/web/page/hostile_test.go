@@ -87,9 +87,12 @@ func TestHostileText(t *testing.T) {
 		"diff":         {"diff.html", diffPage{runPage: run, Files: []File{filled[File]()}}},
 		"diff, as git": {"diff.html", diffPage{runPage: run, Files: filesOf("diff --git a/x b/" + hostile + "\n@@ -1 +1 @@" + hostile + "\n+" + hostile)}},
 		"cost":         {"cost.html", cost},
-		"decisions":    {"decisions.html", map[string]any{"Asking": []waitingRun{{Run: filled[host.ListedRun](), Data: &asPlan.Run}}, "Drafts": 1}},
-		"batches":      {"batches.html", []batches.Batch{filled[batches.Batch]()}},
-		"batch":        {"batch.html", filled[batches.Standing]()},
+		"decisions": {"decisions.html", map[string]any{
+			"Asking": []waitingRun{{Run: filled[host.ListedRun](), Data: &asPlan.Run}},
+			"Drafts": 1,
+		}},
+		"batches": {"batches.html", []batches.Batch{filled[batches.Batch]()}},
+		"batch":   {"batch.html", filled[batches.Standing]()},
 		"skills": {"skills.html", map[string]any{
 			"Drafts": []learning.Review{filled[learning.Review]()},
 			"Skills": []learning.Listing{filled[learning.Listing]()},
