@@ -16,7 +16,13 @@ BENCHSTAT := bin/benchstat
 BENCHSTAT_VERSION := v0.0.0-20251208221838-04cf7a2dca90
 SOAK ?= 10m
 KILLS := KillMatrix|KillMatrixOfAQuestion|BatchSurvivesKills
-SAMPLED := ^Test($(KILLS)|FalseDones|Findings|ClaudeCost|Scripts|ScriptsWithTheRaceDetector|Escapes|DyingAnywhere|OldHome|NoFlippedByteGetsOut|EveryByteIsProven|RescueOfWhatIsLeft|PlanningGoesOnAnywhere|AWindowIsLearntFromARefusal|CompactionMakesRoom|ACrowd|KilledMoves|PowerCut|PowerCutOfWorks|NothingIsLeftOfTheKilled|AnswersAreBounded|QueueThroughTrouble|ARunOutlivesItsMachine|ExamplesOfExtending)$$
+SAMPLED_TESTS := $(KILLS) FalseDones Findings ClaudeCost Scripts ScriptsWithTheRaceDetector Escapes \
+  DyingAnywhere OldHome NoFlippedByteGetsOut EveryByteIsProven RescueOfWhatIsLeft \
+  PlanningGoesOnAnywhere AWindowIsLearntFromARefusal CompactionMakesRoom ACrowd KilledMoves \
+  PowerCut PowerCutOfWorks NothingIsLeftOfTheKilled AnswersAreBounded QueueThroughTrouble \
+  ARunOutlivesItsMachine ExamplesOfExtending
+SPACE := $(subst ,, )
+SAMPLED := ^Test($(subst $(SPACE),|,$(strip $(SAMPLED_TESTS))))$$
 JOBS ?= 1000
 # The last commit before texts were handed from phase to phase.
 TOKENS_BEFORE ?= 39e4451

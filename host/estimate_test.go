@@ -88,11 +88,12 @@ func TestEstimate(t *testing.T) {
 	for range 3 {
 		ran(w.Repo, "s", plan.Approved, 5, 0, plan.WayTaken{Way: plan.WayShort, Why: "seen"})
 	}
+	full := host.Spread{Low: 10, Median: 30, High: 40}
 	for way, want := range map[string]host.Estimate{
 		"":            {Runs: 7, From: host.FromRepository, Here: 7, Tokens: &host.Spread{Low: 5, Median: 10, High: 40}},
 		plan.WayShort: {Runs: 3, From: host.FromRepository, Here: 3, Way: plan.WayShort, Tokens: &host.Spread{Low: 5, Median: 5, High: 5}},
-		plan.WayFull:  {Runs: 4, From: host.FromRepository, Here: 4, Way: plan.WayFull, Tokens: &host.Spread{Low: 10, Median: 30, High: 40}},
-		// nobody went that way
+		plan.WayFull:  {Runs: 4, From: host.FromRepository, Here: 4, Way: plan.WayFull, Tokens: &full},
+		// no run went that way
 		plan.WayDirect: {Way: plan.WayDirect},
 	} {
 		req := host.Request{Dir: w.Repo, Text: "x"}

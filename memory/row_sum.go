@@ -80,7 +80,7 @@ func (t summedTable) sum(row string) string {
 // broken is the condition of rows that are not what was written.
 func (t summedTable) broken() string { return "sum <> " + t.sum("") }
 
-// keepSums has the database keep the sums, whoever writes. The sum of a row that was
+// keepSums has the database keep the sums, whichever statement writes. The sum of a row that was
 // damaged stays wrong when some of it is written anew.
 func keepSums(ctx context.Context, tx *sql.Tx) error {
 	tables, err := summedTables(ctx, tx)

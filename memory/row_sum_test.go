@@ -154,8 +154,14 @@ func TestDamagedRowsStaySeen(t *testing.T) {
 	}
 	got, err := db.Backup(ctx, file, memory.BackupOptions{SkipDamaged: true})
 	must(t, err)
-	if got.Runs != 1 || len(got.Skipped) != 7 {
-		t.Errorf("%+v", got)
+	left := map[string]int{}
+	for _, skipped := range got.Skipped {
+		_, table, _ := strings.Cut(skipped.Err.Error(), " of the table ")
+		left[strings.TrimSuffix(table, " is not what was written")]++
+	}
+	want := map[string]int{"facts": 2, "batch_jobs": 2, "batches": 1, "baselines": 1, "inbox": 1}
+	if diff := cmp.Diff(want, left); diff != "" || got.Runs != 1 {
+		t.Errorf("of %d runs, rows left out (-want +got):\n%s", got.Runs, diff)
 	}
 	must(t, db.KeepBaseline(ctx, "k", plan.CheckResult{}))
 	if _, there, err := db.Baseline(ctx, "k"); !there || err != nil {
@@ -236,9 +242,11 @@ func TestEveryByteIsProven(t *testing.T) {
 // dump is all that stands in rows, but for numbers that only save time or order processes.
 func dump(t testing.TB, db *memory.DB) (out []string) {
 	t.Helper()
-	columns, err := db.Texts(context.Background(), `SELECT 'SELECT ' || group_concat('quote(' || c.name || ')', '||'',''||') || ' FROM ' || t.name
+	columns, err := db.Texts(context.Background(), `
+		SELECT 'SELECT ' || group_concat('quote(' || c.name || ')', '||'',''||') || ' FROM ' || t.name
 		FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
-		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%' AND t.name NOT LIKE 'fact\_%' ESCAPE '\' AND t.name NOT LIKE 'facts\_%' ESCAPE '\'
+		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%'
+		AND t.name NOT LIKE 'fact\_%' ESCAPE '\' AND t.name NOT LIKE 'facts\_%' ESCAPE '\'
 		AND t.name || '.' || c.name NOT IN ('runs.token') GROUP BY t.name ORDER BY t.name`)
 	must(t, err)
 	for _, query := range columns {

@@ -46,7 +46,7 @@ func TestGrepWithholds(t *testing.T) {
 	}
 }
 
-// Nor does symbols show lines of them, whoever finds these: the syntax or a server.
+// Nor does symbols show lines of them, whether the syntax or a server finds them.
 func TestSymbolsWithholds(t *testing.T) {
 	t.Parallel()
 	withheld := func(path string) bool { return filepath.Base(path) == "secret.go" }
@@ -71,7 +71,11 @@ func TestSymbolsWithholds(t *testing.T) {
 		"outline":     {set, args{"path": "."}, "a.go\n3-3 function Load  func Load()\n" + note},
 		"references":  {set, args{"query": "Load", "kind": "references"}, "no reference to Load in 2 files " + languages + note},
 		"callers":     {set, args{"query": "use", "kind": "callers"}, "no call of use in 2 files " + languages + note},
-		"types":       {set, args{"query": "Loader", "kind": "implementations"}, "no implementation of Loader in 2 files " + languages + note},
+		"types": {
+			set,
+			args{"query": "Loader", "kind": "implementations"},
+			"no implementation of Loader in 2 files " + languages + note,
+		},
 		"named": {
 			set,
 			args{"query": "Load", "kind": "callers", "path": "secret.go"},

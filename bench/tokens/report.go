@@ -21,7 +21,8 @@ commands, but it does not read what its phase's first message already shows. Tok
 vocabulary over the requests as they are sent. How many turns a real model takes is not measured here.
 
 *New* is what no earlier request of the run began with, tool by tool and message by message; *weighted* is new and a tenth
-of the rest, as a provider bills that keeps prompts. *Read again* is what results showed although the run had been shown it before, in any phase.
+of the rest, as a provider bills that keeps prompts. *Read again* is what results showed although the run had been shown
+it before, in any phase.
 `
 
 // report writes the tallies as Markdown.

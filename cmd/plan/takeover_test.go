@@ -338,7 +338,8 @@ func TestARunOutlivesItsMachine(t *testing.T) {
 		tally.Lock()
 		defer tally.Unlock()
 		if err != nil || diff != "" {
-			t.Errorf("killed at %d, %s (%s): %v\nthe run differs (-whole +taken over):\n%s\n%s", at, points[at-1], name, err, diff, y.text())
+			t.Errorf("killed at %d, %s (%s): %v\nthe run differs (-whole +taken over):\n%s\n%s",
+				at, points[at-1], name, err, diff, y.text())
 			return
 		}
 		tally.identical++

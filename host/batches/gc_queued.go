@@ -22,7 +22,7 @@ type OldBatch struct {
 }
 
 // GC removes batches of the queue that have been over for a while, whole, and journals of
-// runs that nobody needs any more: no job which is to be done has them, and nothing has been
+// runs that no batch needs any more: no job which is to be done has them, and nothing has been
 // written there for as long.
 func (q *Queued) GC(ctx context.Context, after time.Duration, dryRun bool) (done QueueGC, err error) {
 	before := q.batches.host.Now().Add(-after)

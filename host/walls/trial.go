@@ -275,18 +275,18 @@ func (w *Walls) listAdded(
 // besideTheWork takes the files out that lie in a folder of which git ignores whatever is
 // in it: what is in those was installed or built, and has the names of all kinds of files.
 func (w *Walls) besideTheWork(ctx context.Context, files []string) ([]string, error) {
-	var strangers []string // a file that nobody has, in each folder
+	var strangers []string // a file that no tree has, in each folder
 	for _, file := range files {
 		if dir := path.Dir(file); dir != "." {
-			strangers = append(strangers, dir+"/"+nobodys)
+			strangers = append(strangers, dir+"/"+unusedName)
 		}
 	}
 	ignored, err := w.cfg.Repo().Ignored(ctx, strangers)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(files, func(file string) bool { return ignored[path.Dir(file)+"/"+nobodys] }), nil
+	return slices.DeleteFunc(files, func(file string) bool { return ignored[path.Dir(file)+"/"+unusedName] }), nil
 }
 
-// nobodys is the name of a file that no rule of git's means in particular.
-const nobodys = "any.plan-file"
+// unusedName is the name of a file that no rule of git's means in particular.
+const unusedName = "any.plan-file"

@@ -1,5 +1,5 @@
 // Package plainfile reads files of which others may have made something else. A pipe
-// would be waited for until somebody writes into it, and a device has no end.
+// would be waited for until a process writes into it, and a device has no end.
 package plainfile
 
 import (

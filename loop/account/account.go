@@ -19,8 +19,8 @@ type Account struct {
 	of           string // the table of settings that the limits stand in, "" for the run's own
 	above        *Account
 	reservations *reservations // shared with the accounts above and below
-	calls        int           // on their way, that have set money aside; under purse.mu
-	held         float64       // USD that they may still cost; under purse.mu
+	calls        int           // on their way, that have set money aside; under reservations.mu
+	held         float64       // USD that they may still cost; under reservations.mu
 
 	setAside float64 // USD, for this conversation's own call; of its goroutine
 
@@ -84,7 +84,7 @@ type reservations struct {
 	freed chan struct{} // closed when something is given back, and made anew
 }
 
-// hold sets money aside for a call here and above, under the lock of the purse.
+// hold sets money aside for a call here and above, under the lock of the reservations.
 func (a *Account) hold(usd float64) {
 	for ; a != nil; a = a.above {
 		a.calls++
@@ -92,7 +92,7 @@ func (a *Account) hold(usd float64) {
 	}
 }
 
-// free gives back what a call has set aside, under the lock of the purse.
+// free gives back what a call has set aside, under the lock of the reservations.
 func (a *Account) free(usd float64) {
 	close(a.reservations.freed)
 	a.reservations.freed = make(chan struct{})
@@ -112,7 +112,7 @@ type balance struct {
 }
 
 // balance is what is left here, or above where that is less, under the lock of
-// the purse. Without a limit on cost it reports false.
+// the reservations. Without a limit on cost it reports false.
 func (a *Account) balance() (b balance, limited bool) {
 	for ; a != nil; a = a.above {
 		most := a.limits.CostUSD

@@ -150,7 +150,8 @@ const (
 
 // passed finds lines in which test runners say of a test, or of a file of tests, that
 // it runs or has passed, and nothing else.
-var passed = lazy.Regexp(`^\s*(?:PASS\s+\S+|ok\s+(?:\d+\s|\S+\s+(?:\(cached\)|[\d.]+m?s))|--- PASS: |=== (?:RUN|PAUSE|CONT|NAME)\s|[✓✔√]\s)` +
+var passed = lazy.Regexp(`^\s*(?:PASS\s+\S+|ok\s+(?:\d+\s|\S+\s+(?:\(cached\)|[\d.]+m?s))|--- PASS: |` +
+	`=== (?:RUN|PAUSE|CONT|NAME)\s|[✓✔√]\s)` +
 	`|\.\.\. ok$|\sPASSED(?:\s+\[\s*\d+%\])?$`)
 
 // mostPassed is how many such lines in a row are shown.

@@ -14,7 +14,7 @@ var outwardVerbs = strings.Fields("deploy publish push release submit unpublish 
 
 // getters are programs that get what an address names, and send nothing but where they
 // are told so, which is looked for by itself.
-var getters = slices.Concat(runNothing, haveVerbs, shells, strings.Fields(
+var getters = slices.Concat(haveVerbs, shells, strings.Fields(
 	"aria2c bundle bunx composer corepack deno fetch git lynx node npx nuget open perl php pipx python python3 ruby "+
 		"rustup sdk uvx xdg-open"))
 
@@ -26,7 +26,7 @@ func (p *Part) sends() string {
 	if len(p.argv) < 2 {
 		return ""
 	}
-	if slices.Contains([]string{"curl", "wget"}, name) {
+	if fetches(name) {
 		if place := p.elsewhereNamed(); p.uploads(name) && place != "" {
 			return fmt.Sprintf("%s: it sends something to %s", short(p.Text), place)
 		}
@@ -51,6 +51,9 @@ func (p *Part) sends() string {
 	return ""
 }
 
+// fetches reports whether a program takes bare addresses, and sends what its options say.
+func fetches(name string) bool { return name == "curl" || name == "wget" }
+
 // uploads reports whether a program that gets files is told to send something.
 func (p *Part) uploads(name string) bool {
 	if name == "wget" {
@@ -69,7 +72,7 @@ func (p *Part) elsewhereNamed() string {
 		if strings.HasPrefix(text, "-") {
 			_, text, _ = strings.Cut(text, "=")
 		}
-		if host := hostOf(text, slices.Contains([]string{"curl", "wget"}, p.program())); host != "" {
+		if host := hostOf(text, fetches(p.program())); host != "" {
 			return host
 		}
 	}

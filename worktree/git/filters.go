@@ -10,9 +10,10 @@ import (
 	"github.com/plan-engine/plan/internal/lazy"
 )
 
-// textPrograms only change text, whatever the text is and the words behind them are, but
-// for sed. Those that can run what they read are more than anyone can list (m4, sqlite3,
-// awk, …), so these are listed instead.
+// textPrograms run nothing here of the text that they are given, whatever it is: most only
+// change it, ssh has another machine do so. What the words behind sed tell is looked at.
+// Programs that can run what they read are more than anyone can list (m4, sqlite3, awk, …),
+// so these are listed instead.
 var textPrograms = strings.Fields(
 	"[ base64 cat clang-format cmp column comm cut dos2unix echo expand false fmt fold gofmt gpg gunzip gzip head " +
 		"iconv indent jq nl od paste printf rev rustfmt sed ssh tac tail test tr true unexpand uniq unix2dos wc xz " +

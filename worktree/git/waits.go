@@ -6,7 +6,7 @@ import (
 )
 
 // PipeError says that git waited for a program that writes into a pipe, where it looks
-// for a file. Nobody does: such a pipe is made to stop whoever looks.
+// for a file. No program does: such a pipe is made to stop the one that looks.
 type PipeError struct{ Path string }
 
 // Error implements error.

@@ -12,7 +12,7 @@ import (
 	"github.com/plan-engine/plan/worktree/git"
 )
 
-// A pipe where git looks for a file stops nobody: which it is, is said.
+// A pipe where git looks for a file stops no command: which it is, is said.
 func TestNothingWaitsForAPipe(t *testing.T) {
 	t.Parallel()
 	for name, pipe := range map[string]string{
