@@ -60,19 +60,19 @@ func (h *Host) Decide(ctx context.Context, id plan.RunID, d Decision) (driver *m
 	if d.Approve {
 		l.Kind = Approve
 	}
-	call, err := h.bindDecision(ctx, db, id, d, &l)
-	if err != nil {
-		return nil, err
-	}
-	if d.Show != nil && call.Call != "" {
-		d.Show(call)
-	}
-	if d.Scope == plan.ScopeAlways {
-		if err := h.AllowAlways(ctx, call.Grant); err != nil {
-			return nil, err
+	var call plan.WaitingCall
+	err = h.postBound(ctx, db, id, &l, func() (err error) {
+		call, err = h.bindDecision(ctx, db, id, d, &l)
+		if err == nil && d.Show != nil && call.Call != "" {
+			d.Show(call)
+			d.Show = nil // once; bound again, it is about the same
 		}
+		return err
+	})
+	if err == nil && d.Scope == plan.ScopeAlways { // what was refused leaves no rule
+		err = h.allowAlways(ctx, call.Grant)
 	}
-	if err := h.post(ctx, db, id, l); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	driver, _ = db.Holder(id)
@@ -199,8 +199,8 @@ func (h *Host) Waits(ctx context.Context, id plan.RunID) ([]plan.WaitingCall, er
 	return out, nil
 }
 
-// AllowAlways writes what a yes allows into the user's own settings.
-func (h *Host) AllowAlways(ctx context.Context, g plan.Grant) error {
+// allowAlways writes what a yes allows into the user's own settings.
+func (h *Host) allowAlways(ctx context.Context, g plan.Grant) error {
 	paths, err := h.Paths()
 	if err != nil {
 		return err

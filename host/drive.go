@@ -235,20 +235,40 @@ func (s *session) askPerson(ctx context.Context, id plan.RunID, end engine.End, 
 	stop(nil)
 	<-watched
 	for _, l := range letters {
-		bindToAsked(&l, end.Parked.Waiting)
-		_, decided, err := decided(ctx, s.db, id, plan.WaitingCall{Call: l.Call, Digest: l.Digest})
-		if err != nil {
-			return false, err
-		}
-		if decided { // by another process, since the look before
-			s.host.note(fmt.Sprintf("call %s was decided elsewhere, and that counts", l.Call))
-			continue
-		}
-		if err := s.host.post(ctx, s.db, id, l); err != nil {
+		if err := s.postAnswer(ctx, id, l, end.Parked.Waiting); err != nil {
 			return false, err
 		}
 	}
 	return (ok || elsewhere) && ctx.Err() == nil, nil
+}
+
+// postAnswer posts what a person said who was asked about these calls, unless another
+// process has decided since.
+func (s *session) postAnswer(ctx context.Context, id plan.RunID, l Letter, asked []plan.WaitingCall) error {
+	bindToAsked(&l, asked)
+	err := s.host.postBound(ctx, s.db, id, &l, func() error {
+		_, decided, err := decided(ctx, s.db, id, plan.WaitingCall{Call: l.Call, Digest: l.Digest})
+		if decided {
+			return ErrDecidedElsewhere
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrDecidedElsewhere):
+		s.host.note(fmt.Sprintf("call %s was decided elsewhere, and that counts", l.Call))
+		return nil
+	case err != nil || l.Scope != plan.ScopeAlways:
+		return err
+	}
+	for _, w := range asked {
+		if w.Call != l.Call {
+			continue
+		}
+		if err := s.host.allowAlways(ctx, w.Grant); err != nil {
+			s.host.note("the call is allowed, and the rule is not: " + err.Error())
+		}
+	}
+	return nil
 }
 
 // watchDecisions calls found once a decision about one of the calls is in the inbox,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -75,11 +76,8 @@ func (h *Host) Tell(ctx context.Context, id plan.RunID, l Letter) (told Told, er
 	if err != nil {
 		return told, err
 	}
-	if err := h.bind(ctx, db, id, &l); err != nil {
-		return told, err
-	}
+	err = h.postBound(ctx, db, id, &l, func() error { return h.bind(ctx, db, id, &l) })
 	told.Kind = l.Kind
-	err = h.post(ctx, db, id, l)
 	if errors.Is(err, memory.ErrEnded) && (l.Kind == Steer || l.Kind == FollowUp) {
 		text, err := h.continuationText(l.Text)
 		if err == nil {
@@ -102,9 +100,36 @@ func (h *Host) continuationText(text string) (string, error) {
 	return ReadRequest(userinfo.Redact(h.UserRedactor()(text)), `plan tell RUN "Also cover the empty list"`)
 }
 
-// post puts a letter into the inbox of a run. Secrets and credentials in addresses are
-// replaced on the way in: the inbox is on disk.
+// postBound posts a letter that bind makes one about what waits now. It is bound anew
+// where others came to the run in between: of two that decide at once, one is told what
+// the other was.
+func (h *Host) postBound(ctx context.Context, db *memory.DB, id plan.RunID, l *Letter, bind func() error) error {
+	for {
+		seen, err := db.LastLetter(ctx)
+		if err != nil {
+			return wrap("look into the inbox", err)
+		}
+		if err := bind(); err != nil {
+			return err
+		}
+		if !l.Kind.decides() {
+			return h.post(ctx, db, id, *l)
+		}
+		if err := h.postSeen(ctx, db, id, *l, seen); !errors.Is(err, memory.ErrTold) {
+			return err
+		}
+	}
+}
+
+// post puts a letter into the inbox of a run.
 func (h *Host) post(ctx context.Context, db *memory.DB, id plan.RunID, l Letter) error {
+	return h.postSeen(ctx, db, id, l, math.MaxInt64)
+}
+
+// postSeen is post for one that was written by what the inbox had up to the letter seen,
+// as [memory.DB.PostSeen]. Secrets and credentials in addresses are replaced on the way
+// in: the inbox is on disk.
+func (h *Host) postSeen(ctx context.Context, db *memory.DB, id plan.RunID, l Letter, seen int64) error {
 	known := h.UserRedactor()
 	redact := func(text string) string { return userinfo.Redact(known(text)) }
 	l.Text = redact(strings.TrimSpace(l.Text))
@@ -113,7 +138,7 @@ func (h *Host) post(ctx context.Context, db *memory.DB, id plan.RunID, l Letter)
 	if err != nil {
 		return fmt.Errorf("write the letter: %w", err)
 	}
-	_, err = db.Post(ctx, id, string(l.Kind), data)
+	_, err = db.PostSeen(ctx, id, string(l.Kind), data, seen)
 	if errors.Is(err, memory.ErrEnded) {
 		return hint.Wrap(
 			fmt.Errorf("run %s is final, and nothing in it waits for that: %w", id, err),

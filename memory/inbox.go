@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -22,6 +23,25 @@ type Letter struct {
 // at its next boundary. No data means null. Errors: [ErrNoRun], and [ErrEnded]
 // for a run whose owner will never look again.
 func (db *DB) Post(ctx context.Context, run plan.RunID, kind string, data json.RawMessage) (int64, error) {
+	return db.PostSeen(ctx, run, kind, data, math.MaxInt64)
+}
+
+// LastLetter is the id of the last letter that was posted to any run, for [DB.PostSeen].
+func (db *DB) LastLetter(ctx context.Context) (id int64, err error) {
+	err = db.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM inbox").Scan(&id)
+	return id, db.wrapError("look into the inbox of", err)
+}
+
+// PostSeen is [DB.Post] for a letter that was written by what the inbox had, up to the
+// letter with the id seen: it fails with [ErrTold] where others have come to the run
+// since, taken or not. Of two that decide at once, one learns of the other.
+func (db *DB) PostSeen(
+	ctx context.Context,
+	run plan.RunID,
+	kind string,
+	data json.RawMessage,
+	seen int64,
+) (int64, error) {
 	if len(data) == 0 {
 		data = json.RawMessage("null")
 	}
@@ -29,8 +49,9 @@ func (db *DB) Post(ctx context.Context, run plan.RunID, kind string, data json.R
 		return 0, fmt.Errorf("post to run %s: a letter needs a kind and valid JSON data", run)
 	}
 	res, err := db.write.exec(ctx, `INSERT INTO inbox (run, kind, data, created)
-		SELECT key, ?, ?, ? FROM runs WHERE id = ? AND outcome = ''`,
-		kind, string(data), db.now().UnixNano(), string(run))
+		SELECT key, ?, ?, ? FROM runs WHERE id = ? AND outcome = ''
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE run = key AND id > ?)`,
+		kind, string(data), db.now().UnixNano(), string(run), seen)
 	if err != nil {
 		return 0, db.runError("post to", run, err)
 	}
@@ -39,8 +60,12 @@ func (db *DB) Post(ctx context.Context, run plan.RunID, kind string, data json.R
 		return 0, db.runError("post to", run, err)
 	}
 	if n == 0 {
-		if _, err := db.Run(ctx, run); err != nil {
+		r, err := db.Run(ctx, run)
+		switch {
+		case err != nil:
 			return 0, err
+		case !r.Ended():
+			return 0, fmt.Errorf("post to run %s: %w", run, ErrTold)
 		}
 		return 0, fmt.Errorf("post to run %s: %w", run, ErrEnded)
 	}

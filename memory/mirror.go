@@ -27,7 +27,8 @@ type Mirror interface {
 	Append(ctx context.Context, p Part) error
 }
 
-// ErrTold is a [Mirror]'s: letters have come since the inbox was looked into.
+// ErrTold is what a [Mirror] and [DB.PostSeen] fail with: letters have come since the inbox
+// was looked into.
 var ErrTold = errors.New("letters have come for the run")
 
 // MirrorTo has all that is appended from now on kept by a mirror first.

@@ -311,7 +311,6 @@ func (a *app) terminal() terminal.Terminal {
 		Out:     a.out,
 		Err:     a.err,
 		Environ: a.outward(),
-		Allow:   a.host.AllowAlways,
 	}
 }
 

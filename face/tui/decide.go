@@ -51,17 +51,9 @@ func (m *model) panelKey(v *view, msg tea.KeyPressMsg) tea.Cmd {
 // give takes a decision, and asks about the next call, if there is one.
 func (m *model) give(v *view, l host.Letter) tea.Cmd {
 	p := v.panel
-	call := p.call()
 	p.given = append(p.given, l)
 	p.at++
 	p.offset, p.picked, p.notes, p.seen, p.quiet = 0, 0, nil, false, m.Now()
-	if l.Scope == plan.ScopeAlways && p.ask.reply != nil {
-		// For a run of another process, host.Decide adds the rule.
-		if err := m.Host.AllowAlways(m.ctx, call.Grant); err != nil {
-			m.fail(err)
-			return m.submit(v, true)
-		}
-	}
 	if p.at < len(p.ask.waiting) {
 		return nil
 	}
