@@ -226,7 +226,7 @@ func (h *Host) openClone(ctx context.Context, url string) (*worktree.Repo, error
 	}
 	sum := sha256.Sum256([]byte(url))
 	name := strings.Trim(unfitForFile().ReplaceAllString(strings.TrimSuffix(filepath.Base(url), ".git"), "-"), "-.")
-	dir := filepath.Join(paths.Home, "cache", "repos", name+"-"+hex.EncodeToString(sum[:6]))
+	dir := filepath.Join(paths.Home, clones, name+"-"+hex.EncodeToString(sum[:6]))
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, fmt.Errorf("make room for clones: %w", err)
 	}

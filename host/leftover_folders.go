@@ -33,7 +33,7 @@ func (l *leftovers) temporary(ctx context.Context) ([]Leftover, error) {
 }
 
 func (l *leftovers) clones(context.Context) ([]Leftover, error) {
-	return folders(filepath.Join(l.paths.Home, "cache", "repos"), "clone", scratch.Clone), nil
+	return folders(filepath.Join(l.paths.Home, clones), "clone", scratch.Clone), nil
 }
 
 func (l *leftovers) drafts(context.Context) ([]Leftover, error) {

@@ -94,17 +94,49 @@ func (s *session) parkUnmirrored(ctx context.Context, run *engine.Run, cause err
 // placeHere has a run of a queue work where it does in this home, whichever it began in:
 // its clone and its tree have the same names in each.
 func placeHere(db *memory.DB, run *engine.Run) {
-	if run.Start == nil || !run.Start.Mirrored {
-		return
-	}
-	home := filepath.Dir(db.Path())
-	if real, err := filepath.EvalSymlinks(home); err == nil && subpath.Within(real, run.Start.Worktree) {
+	if run.Start == nil || !run.Start.Mirrored || isHere(db, run.Start.Worktree) {
 		return
 	}
 	start := *run.Start
-	start.Repo = filepath.Join(home, "cache", "repos", filepath.Base(start.Repo))
-	start.Worktree = filepath.Join(home, "worktrees", string(run.ID))
+	start.Repo = cloneHere(db, start.Repo)
+	start.Worktree = filepath.Join(filepath.Dir(db.Path()), "worktrees", string(run.ID))
 	run.Start = &start
+}
+
+// isHere reports whether a path is in the home of a database.
+func isHere(db *memory.DB, path string) bool {
+	home := filepath.Dir(db.Path())
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	return subpath.Within(home, path)
+}
+
+// cloneHere is where this home has the clone that another one has at a path.
+func cloneHere(db *memory.DB, there string) string {
+	return filepath.Join(filepath.Dir(db.Path()), clones, filepath.Base(there))
+}
+
+// clones is the folder of a home with the repositories that jobs name by URLs.
+const clones = "cache/repos"
+
+// placeListed is [placeHere] for runs in a list, which has of each what it began with.
+func placeListed(ctx context.Context, db *memory.DB, runs []memory.RunInfo) error {
+	for i, r := range runs {
+		if r.Job == "" || !strings.HasSuffix(filepath.Dir(r.Repo), clones) || isHere(db, r.Repo) {
+			continue
+		}
+		for ev, err := range db.Events(ctx, r.ID, memory.Query{}) {
+			if err != nil && !memory.IsDamage(err) { // what can be read of a damaged one is listed
+				return err
+			}
+			if start, ok := ev.Body.(plan.RunStart); ok && start.Mirrored {
+				runs[i].Repo = cloneHere(db, r.Repo)
+			}
+			break // that was the first
+		}
+	}
+	return nil
 }
 
 // ResumeJob is [Host.Resume] of a job's run that another machine has driven since this

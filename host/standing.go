@@ -34,7 +34,7 @@ func listStanding(ctx context.Context, db *memory.DB, f memory.Filter) ([]memory
 		}
 	}
 	if len(heads) == 0 {
-		return runs, nil
+		return runs, placeListed(ctx, db, runs)
 	}
 	// A process may have come to an end between the list and the look at its lock.
 	if runs, err = db.Runs(ctx, f); err != nil {
@@ -45,7 +45,7 @@ func listStanding(ctx context.Context, db *memory.DB, f memory.Filter) ([]memory
 			runs[i].Parked = interrupted().Reason
 		}
 	}
-	return runs, nil
+	return runs, placeListed(ctx, db, runs)
 }
 
 // Standing folds a run as [Fold] does, and parks one that its journal leaves in the

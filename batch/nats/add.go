@@ -66,12 +66,13 @@ func (s *Store) Add(ctx context.Context, b Batch, entries []batch.Entry, again b
 func (s *Store) reserve(ctx context.Context, b Batch, again bool) (known Batch, fresh bool, err error) {
 	same := "same." + b.Digest
 	if again {
-		if _, err := s.batches.PutString(ctx, same, b.ID); err != nil {
+		b.Order, err = s.batches.PutString(ctx, same, b.ID)
+		if err != nil {
 			return b, false, fmt.Errorf("store batch %s: %w", b.ID, err)
 		}
 		return b, true, s.putBatch(ctx, b)
 	}
-	_, err = s.batches.Create(ctx, same, []byte(b.ID))
+	b.Order, err = s.batches.Create(ctx, same, []byte(b.ID))
 	if err == nil {
 		return b, true, s.putBatch(ctx, b)
 	}
@@ -85,6 +86,7 @@ func (s *Store) reserve(ctx context.Context, b Batch, again bool) (known Batch, 
 	known, err = s.readBatch(ctx, string(entry.Value()))
 	if errors.Is(err, jetstream.ErrKeyNotFound) { // its process died right after it took the digest
 		b.ID = string(entry.Value())
+		b.Order = entry.Revision()
 		return b, true, s.putBatch(ctx, b)
 	}
 	return known, false, err
@@ -188,7 +190,9 @@ func (s *Store) allBatches(ctx context.Context) ([]Batch, error) {
 		out = append(out, b)
 		return nil
 	})
-	slices.SortFunc(out, func(a, b Batch) int { return cmp.Compare(b.ID, a.ID) })
+	slices.SortFunc(out, func(a, b Batch) int {
+		return cmp.Or(cmp.Compare(b.Order, a.Order), cmp.Compare(b.ID, a.ID))
+	})
 	return out, err
 }
 
@@ -225,6 +229,7 @@ func (s *Store) Jobs(ctx context.Context, id string) ([]Job, error) {
 			return fmt.Errorf("read a job of batch %s: %w", id, err)
 		}
 		j.revision = entry.Revision()
+		j.written = entry.Created()
 		out = append(out, j)
 		return nil
 	})

@@ -152,7 +152,11 @@ type Batch struct {
 	Created  time.Time       `json:"created"`
 	Jobs     int             `json:"jobs"`
 	Complete bool            `json:"complete"` // all jobs are in the queue
-	Removing bool            `json:"removing,omitempty"`
+
+	// Order grows with each batch that the queue takes: clocks of who adds one may be off.
+	Order uint64 `json:"order,omitempty"`
+
+	Removing bool `json:"removing,omitempty"`
 }
 
 // Job is a job as the queue keeps it.
@@ -194,7 +198,8 @@ type Job struct {
 	Lease   *Lease `json:"lease,omitempty"`   // nil while no worker has it
 	Settled string `json:"settled,omitempty"` // id of the lease under which the state was written
 
-	revision uint64 // that was read, where it was listed
+	revision uint64    // that was read, where it was listed
+	written  time.Time // by the server's clock, where it was listed
 }
 
 // Lease is a worker's right to a job.

@@ -23,9 +23,19 @@ const (
 	objectSubject = "$O."
 )
 
-// Over are the batches that are complete and whose jobs have all ended before a time, and
-// those whose removal was begun and not brought to an end. One that is being published is
-// not over.
+// Ago is the time so long ago by the clock of the server that wrote what the queue has.
+// Those of workers and of who asks may be off, and are compared with none of it.
+func (s *Store) Ago(ctx context.Context, d time.Duration) (time.Time, error) {
+	info, err := s.stream.Info(ctx)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ask the queue for the time: %w", err)
+	}
+	return info.TimeStamp.Add(-d), nil
+}
+
+// Over are the batches that are complete and whose jobs have all come to stand as they do
+// before a time, ended, and those whose removal was begun and not brought to an end. One
+// that is being published is not over.
 func (s *Store) Over(ctx context.Context, before time.Time) (out []Batch, err error) {
 	all, err := s.allBatches(ctx)
 	if err != nil {
@@ -37,7 +47,7 @@ func (s *Store) Over(ctx context.Context, before time.Time) (out []Batch, err er
 			return nil, err
 		}
 		open := slices.ContainsFunc(jobs, func(j Job) bool {
-			return !j.final() || !j.Ended.Before(before) || s.IsPublishing(ctx, j)
+			return !j.final() || !j.written.Before(before) || s.IsPublishing(ctx, j)
 		})
 		if !open && (b.Complete || b.Removing) {
 			out = append(out, b)
@@ -272,7 +282,7 @@ func (s *Store) wantedRuns(ctx context.Context, before time.Time) (map[plan.RunI
 			return nil, err
 		}
 		for _, j := range jobs {
-			if !j.final() || !j.Ended.Before(before) {
+			if !j.final() || !j.written.Before(before) {
 				wanted[j.Run] = true
 			}
 		}

@@ -53,9 +53,9 @@ func (m *fleet) start(home string, args ...string) *exec.Cmd {
 }
 
 // serve begins to serve the queue from the home "home".
-func (m *fleet) serve(address string) *exec.Cmd {
+func (m *fleet) serve(address string, flags ...string) *exec.Cmd {
 	m.t.Helper()
-	serve := m.start("home", "queue", "serve", "--listen", address, "--json")
+	serve := m.start("home", append([]string{"queue", "serve", "--listen", address, "--json"}, flags...)...)
 	out, err := serve.StdoutPipe()
 	if err == nil {
 		err = serve.Start()

@@ -25,8 +25,11 @@ type OldBatch struct {
 // runs that no batch needs any more: no job which is to be done has them, and nothing has been
 // written there for as long.
 func (q *Queued) GC(ctx context.Context, after time.Duration, dryRun bool) (done QueueGC, err error) {
-	before := q.batches.host.Now().Add(-after)
 	done = QueueGC{DryRun: dryRun, Removed: []OldBatch{}, Journals: []plan.RunID{}}
+	before, err := q.store.Ago(ctx, after)
+	if err != nil {
+		return done, err
+	}
 	over, err := q.store.Over(ctx, before)
 	if err != nil {
 		return done, err

@@ -123,7 +123,9 @@ type record struct {
 
 func (r *record) observe(ev plan.Event) {
 	if !ev.Time.IsZero() {
-		if since := ev.Time.Sub(r.last); !r.last.IsZero() && since > 0 && !r.parked {
+		taken, ok := ev.Body.(plan.SettingsChanged) // by the clock of another machine
+		elsewhere := ok && taken.Machine != ""
+		if since := ev.Time.Sub(r.last); !r.last.IsZero() && since > 0 && !r.parked && !elsewhere {
 			r.worked += since
 		}
 		r.last = ev.Time

@@ -2,6 +2,7 @@ package batches_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +29,8 @@ type queue struct {
 	store *nats.Store
 	srv   *nats.Server
 	port  int
-	links map[string]*cable.Cable // of homes that do not reach it directly
+	links map[string]*cable.Cable  // of homes that do not reach it directly
+	off   map[string]time.Duration // by which the clocks of homes are off
 }
 
 // patience is how long a worker of these queues may be silent, and waits for the queue.
@@ -76,6 +78,7 @@ func (q *queue) openFrom(home string) *nats.Store {
 		URL:      url,
 		Lease:    patience,
 		Patience: patience,
+		Now:      q.clockOf(home),
 	})
 	if err != nil {
 		q.t.Fatal(err)
@@ -86,7 +89,11 @@ func (q *queue) openFrom(home string) *nats.Store {
 
 func (q *queue) hostOf(home string) *host.Host {
 	environ := append(slices.Clone(q.Config.Environ), "PLAN_HOME="+filepath.Join(q.Dir, home))
-	return host.New(host.Config{Environ: environ})
+	return host.New(host.Config{Environ: environ, Now: q.clockOf(home)})
+}
+
+func (q *queue) clockOf(home string) func() time.Time {
+	return func() time.Time { return time.Now().Add(q.off[home]) }
 }
 
 // work has a worker with a home of its own take jobs. It is shown what happens, and ends
@@ -189,6 +196,7 @@ func TestARunParksWithoutItsQueue(t *testing.T) {
 func TestARunIsAnsweredFromElsewhere(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t, "Ask first, then make greet.sh say hello")
+	q.off = map[string]time.Duration{"two": -72 * time.Hour} // its clock is behind
 	q.work("one", func(plan.Event) {})
 	events, j := q.events()
 	park, ok := events[len(events)-1].Body.(plan.Parked)
@@ -229,6 +237,15 @@ func TestARunIsAnsweredFromElsewhere(t *testing.T) {
 	})
 	if now.State != batch.JobDone || now.Run != j.Run || now.Worker == j.Worker || answered < 0 || moved < 0 || moved > answered {
 		t.Errorf("the job is %s, its run has the events %v\n%s", now.State, typesOf(events), now.Result)
+	}
+	two := q.hostOf("two")
+	listed, err := two.Runs(t.Context(), host.Filter{})
+	clones, _ := filepath.Glob(filepath.Join(q.Dir, "two", "cache", "repos", "*"))
+	if len(listed) != 1 || len(clones) != 1 || listed[0].Repo != clones[0] || err != nil {
+		t.Errorf("the second home lists %+v, %v, and has the clones %q", listed, err, clones)
+	}
+	if err := two.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -324,11 +341,13 @@ func TestAWorkerBringsItsClonesUpToDate(t *testing.T) {
 
 // A worker that is cut off from the queue both ways does nothing more of a run. Another
 // brings it to its end meanwhile, and once the network is back, the first changes nothing.
+// That their clocks are days apart makes no difference, and is no part of how long it took.
 func TestARunIsCutOff(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t, "Make greet.sh say hello")
 	link := cable.New(t, strings.TrimPrefix(q.srv.URL(), "nats://"))
 	q.links = map[string]*cable.Cable{"far": link}
+	q.off = map[string]time.Duration{"far": -72 * time.Hour, "near": 72 * time.Hour}
 	cut := make(chan struct{})
 	var mended atomic.Bool
 	far := make(chan struct{})
@@ -351,6 +370,13 @@ func TestARunIsCutOff(t *testing.T) {
 	mended.Store(true)
 	<-far
 	after, now := q.events()
+	var result struct{ Report batch.JobReport }
+	if err := json.Unmarshal(now.Result, &result); err != nil {
+		t.Fatal(err)
+	}
+	if took := result.Report.Seconds; took == 0 || took > time.Hour.Seconds() {
+		t.Errorf("it is said to have taken %.0f s", took)
+	}
 	same := len(after) == len(events) && now.Settled == done.Settled && now.State == done.State
 	if done.State != batch.JobDone || !same {
 		t.Errorf("the job was %s with %d events, and is %s with %d\n%v",
