@@ -155,7 +155,8 @@ func (h *Host) WaitingPlan(ctx context.Context, id plan.RunID) (string, error) {
 	return waiting[i].Call, nil
 }
 
-// WaitingCalls are the calls of a run that wait for a yes, and the plan that does.
+// WaitingCalls are the calls of a run that wait for a yes and have none yet, and the plan
+// that does.
 func (h *Host) WaitingCalls(ctx context.Context, id plan.RunID) ([]plan.WaitingCall, error) {
 	db, err := h.DB(ctx)
 	if err != nil {
@@ -166,7 +167,7 @@ func (h *Host) WaitingCalls(ctx context.Context, id plan.RunID) ([]plan.WaitingC
 		return nil, err
 	}
 	out := []plan.WaitingCall{}
-	for _, w := range waits.open {
+	for _, w := range waits.undecided() {
 		if w.Question == "" {
 			out = append(out, w)
 		}
@@ -186,15 +187,8 @@ func (h *Host) Waits(ctx context.Context, id plan.RunID) ([]plan.WaitingCall, er
 		return nil, err
 	}
 	out := []plan.WaitingCall{}
-	for _, w := range waits.open {
-		w = w.Bound("")
-		_, done, err := decided(ctx, db, id, w)
-		if err != nil {
-			return nil, err
-		}
-		if !done {
-			out = append(out, w)
-		}
+	for _, w := range waits.undecided() {
+		out = append(out, w.Bound(""))
 	}
 	return out, nil
 }

@@ -58,8 +58,45 @@ func TestTwoDecideAtOnce(t *testing.T) {
 	}
 }
 
+// Once one of two is decided, exactly one waits, and what is decided next is about that.
+func TestTheOtherOneOfTwo(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	db := parkedWith(t, home,
+		plan.WaitingCall{Call: "k1", Name: "bash", Args: json.RawMessage(`{"command":"git push"}`)},
+		plan.WaitingCall{Call: "k2", Name: "bash", Args: json.RawMessage(`{"command":"rm -rf x"}`)},
+	)
+	h := host.New(host.Config{Environ: []string{"PLAN_HOME=" + home}, Now: noon})
+	defer h.Close()
+	for i, c := range []struct {
+		decision host.Decision
+		wants    string
+		waits    int
+	}{
+		{host.Decision{Approve: true}, "which one is meant: k1, k2", 2},
+		{host.Decision{Approve: true, Call: "k1"}, "", 1},
+		{host.Decision{Text: "no"}, "", 0},
+		{host.Decision{Approve: true}, "call k2 was denied by person", 0},
+		{host.Decision{Approve: true, Call: "k1"}, "already approved by person", 0},
+	} {
+		if _, err := h.Decide(t.Context(), "R", c.decision); (err == nil) != (c.wants == "") ||
+			err != nil && !strings.Contains(err.Error(), c.wants) {
+			t.Errorf("decision %d: %v, want %q", i, err, c.wants)
+		}
+		if waiting, err := h.WaitingCalls(t.Context(), "R"); err != nil || len(waiting) != c.waits {
+			t.Errorf("after decision %d %d wait, %v", i, len(waiting), err)
+		}
+	}
+	letters, err := db.Letters(t.Context(), "R")
+	if err != nil || len(letters) != 2 || !strings.Contains(string(letters[1].Data), `"call":"k2"`) {
+		t.Errorf("the inbox has %v, %v", letters, err)
+	}
+}
+
 // chooser is a person who says the same to every call.
-type chooser struct{ choose func(plan.WaitingCall) host.Letter }
+type chooser struct {
+	choose func(plan.WaitingCall) host.Letter
+}
 
 func (c chooser) Decide(_ context.Context, end engine.End, _ *plan.PlanDoc) (letters []host.Letter, ok bool) {
 	for _, w := range end.Parked.Waiting {
@@ -68,7 +105,9 @@ func (c chooser) Decide(_ context.Context, end engine.End, _ *plan.PlanDoc) (let
 	return letters, true
 }
 
-func (chooser) Drift(context.Context, engine.End) (engine.OnDrift, string, bool) { return "", "", false }
+func (chooser) Drift(context.Context, engine.End) (engine.OnDrift, string, bool) {
+	return "", "", false
+}
 
 // What a person at the terminal allows for good becomes a rule, unless another process
 // has decided before: then neither the call nor its rule is allowed.

@@ -22,7 +22,15 @@ type pending struct {
 	open []plan.WaitingCall
 	// resolved says of those that were decided by whom and when.
 	resolved map[string]string
-	last     string // the one of them that was decided last
+	last     string   // the one of them that was decided last
+	told     []Letter // what the inbox has about them
+}
+
+// undecided are those of open that nobody has said anything about yet.
+func (d *pending) undecided() []plan.WaitingCall {
+	return slices.DeleteFunc(slices.Clone(d.open), func(w plan.WaitingCall) bool {
+		return slices.ContainsFunc(d.told, func(l Letter) bool { return l.Call == w.Call && l.Digest == w.Digest })
+	})
 }
 
 // readPending reads a run's journal, and what in its inbox has decided already.
@@ -109,7 +117,11 @@ func readPending(ctx context.Context, db *memory.DB, id plan.RunID) (*pending, e
 func (d *pending) readLetters(letters []memory.Letter) {
 	for _, l := range letters {
 		var text Letter
-		if !Kind(l.Kind).decides() || json.Unmarshal(l.Data, &text) != nil || d.resolved[text.Call] != "" {
+		if !Kind(l.Kind).decides() || json.Unmarshal(l.Data, &text) != nil {
+			continue
+		}
+		d.told = append(d.told, text)
+		if d.resolved[text.Call] != "" {
 			continue
 		}
 		d.last = text.Call
@@ -164,9 +176,11 @@ func (d *pending) find(l Letter) (plan.WaitingCall, error) {
 	if l.Kind == Answer {
 		what = "question waits for an answer"
 	}
-	open := slices.DeleteFunc(slices.Clone(d.open), func(w plan.WaitingCall) bool {
-		return (w.Question != "") != (l.Kind == Answer)
-	})
+	isOther := func(w plan.WaitingCall) bool { return (w.Question != "") != (l.Kind == Answer) }
+	open := slices.DeleteFunc(slices.Clone(d.open), isOther)
+	if left := slices.DeleteFunc(d.undecided(), isOther); l.Call == "" && len(open) > 1 {
+		open = left
+	}
 	named := slices.DeleteFunc(slices.Clone(open), func(w plan.WaitingCall) bool {
 		return l.Call != "" && w.Call != l.Call
 	})
