@@ -121,6 +121,11 @@ func textContent(text string) []sdk.ToolCallContent {
 	if over := len(text) - maxOutput; over > 0 {
 		text = "… " + text[over:]
 	}
+	return wholeContent(text)
+}
+
+// wholeContent is text as a call's content, however long it is: who decides reads all.
+func wholeContent(text string) []sdk.ToolCallContent {
 	text = clean(text)
 	fence := fenceFor(text)
 	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fence + "\n" + text + "\n" + fence))}

@@ -227,7 +227,7 @@ func (p person) ask(
 			Status:     sdk.Ptr(sdk.ToolCallStatusPending),
 			Locations:  call.locations,
 			RawInput:   rawInput(w.Args),
-			Content:    textContent(shown),
+			Content:    wholeContent(shown),
 		},
 	})
 	if err != nil || answer.Outcome.Selected == nil {

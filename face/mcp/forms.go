@@ -15,6 +15,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/internal/sanitize"
 )
 
 // What waits for a person is asked in the answer of the call that meets it: the client
@@ -207,18 +208,29 @@ func form(message, required string, fields map[string]field) *sdk.ElicitParams {
 	}
 }
 
+// quoted is what a model wrote, set off from what is said about it: no line of it can
+// pass for one of the form.
+func quoted(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(clean(text)) {
+		out.WriteString("  " + line)
+	}
+	return out.String()
+}
+
 // formOf asks about a call, a question or a plan.
 func formOf(w plan.WaitingCall, doc *plan.PlanDoc) *sdk.ElicitParams {
 	switch {
 	case w.Question != "":
-		return form(w.Question, "answer", map[string]field{
+		return form("The run asks:\n\n"+quoted(w.Question), "answer", map[string]field{
 			"answer": {
 				Type:        "string",
 				Description: strings.Join(w.Options, " | "),
 			},
 		})
 	case w.IsPlan() && doc != nil:
-		return form(fmt.Sprintf("Version %d of the plan:\n\n%s", doc.Version, doc.Text), "decision", map[string]field{
+		message := fmt.Sprintf("Version %d of the plan:\n\n%s", doc.Version, quoted(doc.Text))
+		return form(message, "decision", map[string]field{
 			"decision": {
 				Type: "string",
 				Enum: []string{chooseCarryOut, chooseSendBack, chooseEnd},
@@ -230,10 +242,11 @@ func formOf(w plan.WaitingCall, doc *plan.PlanDoc) *sdk.ElicitParams {
 		})
 	}
 	choices := []string{chooseOnce}
-	message := fmt.Sprintf("The run wants to use %s. %s\n\n%s", w.Name, w.Why, w.Shown())
+	message := fmt.Sprintf("The run wants to use %s. %s\n\n%s",
+		sanitize.Line(w.Name), sanitize.Line(w.Why), quoted(w.Shown()))
 	if w.Grant != (plan.Grant{}) {
 		choices = append(choices, chooseRun)
-		message += fmt.Sprintf("\n\nFor this run means: %s", host.GrantText(w.Grant))
+		message += "\n\nFor this run means: " + sanitize.Line(host.GrantText(w.Grant))
 	}
 	return form(message, "decision", map[string]field{
 		"decision": {
