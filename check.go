@@ -59,6 +59,15 @@ type CheckStart struct {
 // Type implements [Body].
 func (CheckStart) Type() EventType { return TypeCheckStart }
 
+// Headline implements [Body].
+func (b CheckStart) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "check",
+		Text:  b.Command,
+	}
+}
+
 // CheckEnd closes a check with its result.
 type CheckEnd struct {
 	CheckResult
@@ -66,6 +75,15 @@ type CheckEnd struct {
 
 // Type implements [Body].
 func (CheckEnd) Type() EventType { return TypeCheckEnd }
+
+// Headline implements [Body].
+func (b CheckEnd) Headline() Headline {
+	h := Headline{Label: "check", Text: fmt.Sprintf("exit %d: %s", b.ExitCode, b.Command)}
+	if b.Fails() {
+		h.Level = LevelWarning
+	}
+	return h
+}
 
 // CheckResult is what a check said. ExitCode is the true status of the
 // command: 124 when it ran out of time, 128+n when signal n killed it.

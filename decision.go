@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // The events of what a person is asked.
@@ -47,6 +49,15 @@ type ApprovalRequired struct {
 // Type implements [Body].
 func (ApprovalRequired) Type() EventType { return TypeApprovalRequired }
 
+// Headline implements [Body].
+func (b ApprovalRequired) Headline() Headline {
+	return Headline{
+		Level: LevelWarning,
+		Label: "asks",
+		Text:  oneline.Join(": ", b.Name, b.Why),
+	}
+}
+
 // ApprovalResolved is the person's decision. Only Approved allows the call.
 type ApprovalResolved struct {
 	Call     string `json:"call"`
@@ -61,6 +72,18 @@ type ApprovalResolved struct {
 
 // Type implements [Body].
 func (ApprovalResolved) Type() EventType { return TypeApprovalResolved }
+
+// Headline implements [Body].
+func (b ApprovalResolved) Headline() Headline {
+	text := "denied"
+	if b.Approved {
+		text = "allowed"
+	}
+	if b.By != "" {
+		text += " by " + b.By
+	}
+	return Headline{Label: "decided", Text: oneline.Join(": ", text, b.Reason)}
+}
 
 // TakesLetter implements [Taker].
 func (b ApprovalResolved) TakesLetter() int64 { return b.Letter }
@@ -154,6 +177,15 @@ type Question struct {
 // Type implements [Body].
 func (Question) Type() EventType { return TypeQuestion }
 
+// Headline implements [Body].
+func (b Question) Headline() Headline {
+	return Headline{
+		Level: LevelWarning,
+		Label: "asks",
+		Text:  b.Question,
+	}
+}
+
 // Answered is the person's answer, or what stands for it where no person can
 // answer.
 type Answered struct {
@@ -165,6 +197,9 @@ type Answered struct {
 
 // Type implements [Body].
 func (Answered) Type() EventType { return TypeAnswer }
+
+// Headline implements [Body].
+func (b Answered) Headline() Headline { return Headline{Label: "answer", Text: b.Text} }
 
 // TakesLetter implements [Taker].
 func (b Answered) TakesLetter() int64 { return b.Letter }

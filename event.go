@@ -43,7 +43,11 @@ type Event struct {
 
 // Body is what an event says. [EventTypes] lists the types there are; a reader
 // ignores those that it does not know.
-type Body interface{ Type() EventType }
+type Body interface {
+	Type() EventType
+	// Headline is what a face shows that has no better way to show it.
+	Headline() Headline
+}
 
 // Blob is content kept beside the journal under its hash.
 type Blob struct {
@@ -227,6 +231,9 @@ type Unknown struct {
 
 // Type returns the type the event was written with.
 func (u Unknown) Type() EventType { return u.Kind }
+
+// Headline implements [Body]. A reader ignores what it does not know.
+func (u Unknown) Headline() Headline { return Headline{Level: LevelDetail, Label: string(u.Kind)} }
 
 // MarshalJSON returns the bytes the body was read from.
 func (u Unknown) MarshalJSON() ([]byte, error) { return u.Raw, nil }

@@ -265,6 +265,24 @@ func TestUnreadableEvents(t *testing.T) {
 	}
 }
 
+// TestEveryBodyHasAHeadline: a label always, and a text where there is something to say.
+func TestEveryBodyHasAHeadline(t *testing.T) {
+	t.Parallel()
+	for _, body := range bodies() {
+		if h := body.Headline(); h.Label == "" || strings.ContainsAny(h.Label, "\n:") {
+			t.Errorf("%s has the label %q", body.Type(), h.Label)
+		}
+	}
+	for _, body := range fullBodies() {
+		if h := body.Headline(); h.Text == "" || h.String() != h.Label+": "+h.Text {
+			t.Errorf("%s has the text %q", body.Type(), h.Text)
+		}
+	}
+	if h := (plan.Event{}).Headline(); h != (plan.Headline{Level: plan.LevelDetail}) {
+		t.Errorf("no event has the headline %+v", h)
+	}
+}
+
 func TestLiveEvents(t *testing.T) {
 	t.Parallel()
 	var live []plan.EventType

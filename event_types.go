@@ -10,8 +10,8 @@ import (
 )
 
 // eventKind says what holds for every event of a type. The file of each subject
-// has a list of its own; nothing else in the module lists event types, except
-// the views, which tests hold to [EventTypes].
+// has a list of its own; nothing else in the module lists event types. A face names
+// those that it does not show by their headlines.
 type eventKind struct {
 	name   EventType
 	live   bool

@@ -44,6 +44,15 @@ type FindingMade struct {
 // Type implements [Body].
 func (FindingMade) Type() EventType { return TypeFinding }
 
+// Headline implements [Body].
+func (b FindingMade) Headline() Headline {
+	return Headline{
+		Level: LevelWarning,
+		Label: "noticed",
+		Text:  b.Text,
+	}
+}
+
 // Inspection is what is known of a work when it is looked at for what a
 // reviewer could overlook.
 type Inspection struct {

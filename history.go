@@ -1,5 +1,12 @@
 package plan
 
+import (
+	"fmt"
+
+	"github.com/plan-engine/plan/internal/amount"
+	"github.com/plan-engine/plan/internal/oneline"
+)
+
 // The events of what makes a conversation shorter or holds it up.
 const (
 	TypeStorm           EventType = "storm"
@@ -26,6 +33,15 @@ type StormBroken struct {
 // Type implements [Body].
 func (StormBroken) Type() EventType { return TypeStorm }
 
+// Headline implements [Body].
+func (b StormBroken) Headline() Headline {
+	return Headline{
+		Level: LevelWarning,
+		Label: "storm",
+		Text:  oneline.Join(" ", "the same calls over and over.", b.Notice),
+	}
+}
+
 // Pruned says that old tool results were taken out of what is sent.
 type Pruned struct {
 	Calls  []string `json:"calls"`  // ids of the calls whose results are gone
@@ -39,6 +55,18 @@ type Pruned struct {
 // Type implements [Body].
 func (Pruned) Type() EventType { return TypePrune }
 
+// Headline implements [Body].
+func (b Pruned) Headline() Headline {
+	h := Headline{
+		Label: "prune",
+		Text:  amount.Count(int64(len(b.Calls)), "result") + " taken out of what the model reads",
+	}
+	if b.Messages == nil {
+		h.Level = LevelDetail
+	}
+	return h
+}
+
 // CompactionStart says that history is about to be made smaller.
 type CompactionStart struct {
 	Level  string `json:"level"`
@@ -51,6 +79,15 @@ type CompactionStart struct {
 
 // Type implements [Body].
 func (CompactionStart) Type() EventType { return TypeCompactionStart }
+
+// Headline implements [Body].
+func (b CompactionStart) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "compaction",
+		Text:  "of about " + amount.Tokens(b.Tokens) + " tokens",
+	}
+}
 
 // How a window was learnt from a request that was refused as too long.
 const (
@@ -70,3 +107,16 @@ type CompactionEnd struct {
 
 // Type implements [Body].
 func (CompactionEnd) Type() EventType { return TypeCompactionEnd }
+
+// Headline implements [Body].
+func (b CompactionEnd) Headline() Headline {
+	h := Headline{
+		Label: "compaction",
+		Text:  fmt.Sprintf("about %s tokens became %s", amount.Tokens(b.Before), amount.Tokens(b.After)),
+	}
+	if b.Messages == nil {
+		h.Level = LevelDetail
+		h.Text = oneline.Join(": ", "nothing was gained", b.Error)
+	}
+	return h
+}

@@ -1,6 +1,12 @@
 package plan
 
-import "time"
+import (
+	"cmp"
+	"time"
+
+	"github.com/plan-engine/plan/internal/amount"
+	"github.com/plan-engine/plan/internal/oneline"
+)
 
 // The events of what was learned and recalled.
 const (
@@ -52,6 +58,15 @@ type Recall struct {
 // Type implements [Body].
 func (Recall) Type() EventType { return TypeRecall }
 
+// Headline implements [Body].
+func (b Recall) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "recall",
+		Text:  amount.Count(int64(len(b.Facts)), "fact"),
+	}
+}
+
 // Recalled is a fact as it was told.
 type Recalled struct {
 	ID    int64   `json:"id"`
@@ -81,6 +96,15 @@ type SkillPick struct {
 
 // Type implements [Body].
 func (SkillPick) Type() EventType { return TypeSkillPick }
+
+// Headline implements [Body].
+func (b SkillPick) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "skill",
+		Text:  oneline.Join(": ", cmp.Or(b.Skill, "none"), b.Why),
+	}
+}
 
 // Why a skill was picked, or none.
 const (
@@ -113,6 +137,15 @@ type SkillOutcome struct {
 // Type implements [Body].
 func (SkillOutcome) Type() EventType { return TypeSkillOutcome }
 
+// Headline implements [Body].
+func (b SkillOutcome) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "skill",
+		Text:  oneline.Join(": ", b.Skill, b.Why),
+	}
+}
+
 // SkillDraft says that successes of one kind have made a draft.
 type SkillDraft struct {
 	Name      string  `json:"name"`
@@ -128,6 +161,14 @@ type SkillDraft struct {
 
 // Type implements [Body].
 func (SkillDraft) Type() EventType { return TypeSkillDraft }
+
+// Headline implements [Body].
+func (b SkillDraft) Headline() Headline {
+	return Headline{
+		Label: "skill",
+		Text:  oneline.Join(": ", "drafted "+b.Name, b.Error),
+	}
+}
 
 // SkillRecord is what is known of a skill in a phase: the parameters of a Beta
 // distribution, the prior included, as they stood at Updated.

@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/plan-engine/plan/internal/oneline"
+
 // The events of a person's words in a conversation.
 const (
 	TypeSteering EventType = "steering"
@@ -26,6 +28,9 @@ type Steering struct {
 // Type implements [Body].
 func (Steering) Type() EventType { return TypeSteering }
 
+// Headline implements [Body].
+func (b Steering) Headline() Headline { return Headline{Label: "guidance", Text: b.Text} }
+
 // TakesLetter implements [Taker].
 func (b Steering) TakesLetter() int64 { return b.Letter }
 
@@ -37,6 +42,9 @@ type FollowUp struct {
 
 // Type implements [Body].
 func (FollowUp) Type() EventType { return TypeFollowUp }
+
+// Headline implements [Body].
+func (b FollowUp) Headline() Headline { return Headline{Label: "follow-up", Text: b.Text} }
 
 // TakesLetter implements [Taker].
 func (b FollowUp) TakesLetter() int64 { return b.Letter }
@@ -51,6 +59,15 @@ type Filtered struct {
 
 // Type implements [Body].
 func (Filtered) Type() EventType { return TypeFiltered }
+
+// Headline implements [Body].
+func (b Filtered) Headline() Headline {
+	return Headline{
+		Level: LevelWarning,
+		Label: "letter",
+		Text:  oneline.Join(": ", b.Action, b.Why),
+	}
+}
 
 // TakesLetter implements [Taker].
 func (b Filtered) TakesLetter() int64 { return b.Letter }

@@ -1,6 +1,10 @@
 package plan
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/plan-engine/plan/internal/oneline"
+)
 
 // The events of a message.
 const (
@@ -144,6 +148,15 @@ type MessageStart struct {
 // Type implements [Body].
 func (MessageStart) Type() EventType { return TypeMessageStart }
 
+// Headline implements [Body].
+func (b MessageStart) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "message",
+		Text:  string(b.Role),
+	}
+}
+
 // MessageUpdate is a live piece of an assistant message.
 type MessageUpdate struct {
 	Kind BlockType `json:"kind"` // text, reasoning or tool_call (argument text)
@@ -154,6 +167,15 @@ type MessageUpdate struct {
 
 // Type implements [Body].
 func (MessageUpdate) Type() EventType { return TypeMessageUpdate }
+
+// Headline implements [Body].
+func (b MessageUpdate) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "message",
+		Text:  b.Text,
+	}
+}
 
 // MessageEnd closes a message. A discarded one is not part of the conversation:
 // the call that was writing it did not end, and then it has no blocks, or the
@@ -168,3 +190,12 @@ type MessageEnd struct {
 
 // Type implements [Body].
 func (MessageEnd) Type() EventType { return TypeMessageEnd }
+
+// Headline implements [Body].
+func (b MessageEnd) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "message",
+		Text:  oneline.Join(": ", string(b.Role), b.Text()),
+	}
+}

@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/plan-engine/plan/internal/oneline"
+
 // The events of the choice of a model and what its server takes.
 const (
 	TypeRoute    EventType = "route"
@@ -14,7 +16,7 @@ var modelEvents = []eventKind{
 // Route says which model a conversation is held with, and why, where that is
 // not simply the one that is set.
 type Route struct {
-	For   string `json:"for"`   // a phase, "compact" for a summary, "task" for a sub-agent
+	For   string `json:"for"`   // a phase, RouteSummary or RouteTask
 	Model string `json:"model"` // as the settings name it
 	Asked string `json:"asked,omitempty"`
 	// Why says it in words: the hint that was followed, or what kept another
@@ -22,8 +24,30 @@ type Route struct {
 	Why string `json:"why"`
 }
 
+// What else than a phase a [Route] is for.
+const (
+	RouteSummary = "compact"
+	RouteTask    = "task"
+)
+
 // Type implements [Body].
 func (Route) Type() EventType { return TypeRoute }
+
+// Headline implements [Body].
+func (b Route) Headline() Headline {
+	what := b.For
+	switch b.For {
+	case RouteSummary:
+		what = "summaries"
+	case RouteTask:
+		what = "sub-agents"
+	}
+	text := what + " with " + b.Model
+	if b.Asked != "" {
+		text += ", not " + b.Asked
+	}
+	return Headline{Label: "model", Text: oneline.Join(": ", text, b.Why)}
+}
 
 // Adjusted says what a model server did not take of a request, and what it was
 // sent instead. It also says what a server did to a request unasked.
@@ -40,6 +64,9 @@ type Adjusted struct {
 
 // Type implements [Body].
 func (Adjusted) Type() EventType { return TypeAdjusted }
+
+// Headline implements [Body].
+func (b Adjusted) Headline() Headline { return Headline{Label: "adjusted", Text: b.String()} }
 
 // String is the change in one line.
 func (a Adjusted) String() string {

@@ -3,6 +3,8 @@ package plan
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // The events of a run that stops where it stands and goes on.
@@ -57,6 +59,15 @@ type Parked struct {
 // Type implements [Body].
 func (Parked) Type() EventType { return TypeParked }
 
+// Headline implements [Body].
+func (b Parked) Headline() Headline {
+	return Headline{
+		Level: LevelWarning,
+		Label: "parked",
+		Text:  oneline.Join(": ", string(b.Reason), b.Detail),
+	}
+}
+
 // Unparked says that a parked run goes on.
 type Unparked struct {
 	Reason ParkReason `json:"reason"` // what it was parked for
@@ -64,6 +75,14 @@ type Unparked struct {
 
 // Type implements [Body].
 func (Unparked) Type() EventType { return TypeUnparked }
+
+// Headline implements [Body].
+func (b Unparked) Headline() Headline {
+	return Headline{
+		Label: "resumed",
+		Text:  "it was parked: " + string(b.Reason),
+	}
+}
 
 // WaitingCall is a call that a person has to allow, or a question they are
 // asked.

@@ -22,6 +22,9 @@ type PhaseStart struct {
 // Type implements [Body].
 func (PhaseStart) Type() EventType { return TypePhaseStart }
 
+// Headline implements [Body].
+func (b PhaseStart) Headline() Headline { return Headline{Label: "phase", Text: "with " + b.Model} }
+
 // Walls is what keeps a phase's commands from doing more than they may.
 type Walls struct {
 	// Sandbox is namespaces, bubblewrap, landlock, sandbox-exec or none. Empty for
@@ -48,6 +51,9 @@ type PhaseEnd struct {
 
 // Type implements [Body].
 func (PhaseEnd) Type() EventType { return TypePhaseEnd }
+
+// Headline implements [Body].
+func (b PhaseEnd) Headline() Headline { return Headline{Label: "phase", Text: b.Reason} }
 
 // Why a phase or a turn ended.
 const (

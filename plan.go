@@ -1,5 +1,11 @@
 package plan
 
+import (
+	"fmt"
+
+	"github.com/plan-engine/plan/internal/oneline"
+)
+
 // The events of what Explore and Plan hand over.
 const (
 	TypeReport   EventType = "report"
@@ -22,6 +28,9 @@ type Report struct {
 
 // Type implements [Body].
 func (Report) Type() EventType { return TypeReport }
+
+// Headline implements [Body].
+func (b Report) Headline() Headline { return Headline{Label: "report", Text: b.Text} }
 
 // The ways through the workflow.
 const (
@@ -53,6 +62,9 @@ type WayTaken struct {
 // Type implements [Body].
 func (WayTaken) Type() EventType { return TypeWay }
 
+// Headline implements [Body].
+func (b WayTaken) Headline() Headline { return Headline{Label: "way", Text: b.Way + ": " + b.Why} }
+
 // PlanDoc is one immutable version of a plan.
 type PlanDoc struct {
 	Version int    `json:"version"`
@@ -73,6 +85,11 @@ type PlanMade struct {
 // Type implements [Body].
 func (PlanMade) Type() EventType { return TypePlan }
 
+// Headline implements [Body].
+func (b PlanMade) Headline() Headline {
+	return Headline{Label: "plan", Text: oneline.Join(" by ", fmt.Sprintf("version %d", b.Version), b.By)}
+}
+
 // Critiqued is what a second look at a plan came to, once in a run. Findings is
 // "" when nothing was found, and when the look failed, which Error says: the
 // plan is carried out then as it is.
@@ -84,3 +101,17 @@ type Critiqued struct {
 
 // Type implements [Body].
 func (Critiqued) Type() EventType { return TypeCritique }
+
+// Headline implements [Body].
+func (b Critiqued) Headline() Headline {
+	h := Headline{Label: "critique", Text: "nothing was found"}
+	switch {
+	case b.Error != "":
+		h.Level = LevelWarning
+		h.Text = "it failed: " + b.Error
+	case b.Findings != "":
+		h.Level = LevelWarning
+		h.Text = b.Findings
+	}
+	return h
+}

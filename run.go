@@ -3,7 +3,10 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // The events of a run as a whole.
@@ -101,6 +104,9 @@ type RunStart struct {
 // Type implements [Body].
 func (RunStart) Type() EventType { return TypeRunStart }
 
+// Headline implements [Body].
+func (b RunStart) Headline() Headline { return Headline{Label: "run", Text: b.Request} }
+
 // Origin is the tree that the change of the run counts from when it begins.
 func (s RunStart) Origin() string {
 	if s.Against != nil {
@@ -153,6 +159,14 @@ type SettingsChanged struct {
 // Type implements [Body].
 func (SettingsChanged) Type() EventType { return TypeSettings }
 
+// Headline implements [Body].
+func (b SettingsChanged) Headline() Headline {
+	return Headline{
+		Label: "settings",
+		Text:  strings.Join(b.Changed, ", "),
+	}
+}
+
 // RunEnd is the last event of a run that reached a final state.
 type RunEnd struct {
 	Outcome  State    `json:"outcome"`
@@ -175,6 +189,15 @@ type RunEnd struct {
 
 // Type implements [Body].
 func (RunEnd) Type() EventType { return TypeRunEnd }
+
+// Headline implements [Body].
+func (b RunEnd) Headline() Headline {
+	h := Headline{Label: "end", Text: oneline.Join(": ", string(b.Outcome), b.Why)}
+	if b.ExitCode != ExitOK {
+		h.Level = LevelError
+	}
+	return h
+}
 
 // CheckCount counts checks.
 type CheckCount struct {
@@ -202,6 +225,15 @@ type Failure struct {
 // Type implements [Body].
 func (Failure) Type() EventType { return TypeError }
 
+// Headline implements [Body].
+func (b Failure) Headline() Headline {
+	return Headline{
+		Level: LevelError,
+		Label: "error",
+		Text:  b.Error,
+	}
+}
+
 // Progress is a live word for people about something that takes a while.
 type Progress struct {
 	Text string `json:"text"`
@@ -211,3 +243,12 @@ type Progress struct {
 
 // Type implements [Body].
 func (Progress) Type() EventType { return TypeProgress }
+
+// Headline implements [Body].
+func (b Progress) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "progress",
+		Text:  b.Text,
+	}
+}

@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/plan-engine/plan/internal/oneline"
+)
 
 // The events of the state machine.
 const (
@@ -138,3 +142,8 @@ type StateChange struct {
 
 // Type implements [Body].
 func (StateChange) Type() EventType { return TypeState }
+
+// Headline implements [Body].
+func (b StateChange) Headline() Headline {
+	return Headline{Label: "state", Text: oneline.Join(": ", string(b.To), b.Why)}
+}

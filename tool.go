@@ -1,6 +1,10 @@
 package plan
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/plan-engine/plan/internal/oneline"
+)
 
 // The events of a tool call.
 const (
@@ -32,6 +36,15 @@ type ToolStart struct {
 
 // Type implements [Body].
 func (ToolStart) Type() EventType { return TypeToolStart }
+
+// Headline implements [Body].
+func (b ToolStart) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "call",
+		Text:  b.Name,
+	}
+}
 
 // Effect classes of tools: what may be done when it is not known whether a
 // started call finished.
@@ -95,6 +108,15 @@ type ToolUpdate struct {
 // Type implements [Body].
 func (ToolUpdate) Type() EventType { return TypeToolUpdate }
 
+// Headline implements [Body].
+func (b ToolUpdate) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "call",
+		Text:  b.Text,
+	}
+}
+
 // ToolEnd is what the model reads as the result of a call.
 type ToolEnd struct {
 	Call       string `json:"call"`
@@ -134,6 +156,15 @@ type FoundTool struct {
 // Type implements [Body].
 func (ToolEnd) Type() EventType { return TypeToolEnd }
 
+// Headline implements [Body].
+func (b ToolEnd) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "result",
+		Text:  oneline.Join(": ", b.Name, b.Output),
+	}
+}
+
 // HookRan says that a command of the settings was run at a moment of the run,
 // and what came of it.
 type HookRan struct {
@@ -159,3 +190,16 @@ type HookChange struct {
 
 // Type implements [Body].
 func (HookRan) Type() EventType { return TypeHook }
+
+// Headline implements [Body].
+func (b HookRan) Headline() Headline {
+	h := Headline{
+		Level: LevelWarning,
+		Label: "hook",
+		Text:  b.Event + " " + b.Action + ": " + b.Command,
+	}
+	if b.Action == "passed" {
+		h.Level = LevelDetail
+	}
+	return h
+}

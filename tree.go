@@ -1,5 +1,12 @@
 package plan
 
+import (
+	"fmt"
+	"strings"
+
+	"github.com/plan-engine/plan/internal/amount"
+)
+
 // The events of the work tree.
 const (
 	TypeSnapshot EventType = "snapshot"
@@ -41,6 +48,15 @@ type Snapshot struct {
 // Type implements [Body].
 func (Snapshot) Type() EventType { return TypeSnapshot }
 
+// Headline implements [Body].
+func (b Snapshot) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "snapshot",
+		Text:  b.Label + " " + b.Tree,
+	}
+}
+
 // Drift says that files of the work tree changed, and not by the run's hand,
 // and what the run does about it. A run that waits for a person to say so has
 // no drift event yet; it is parked.
@@ -61,6 +77,19 @@ type Drift struct {
 
 // Type implements [Body].
 func (Drift) Type() EventType { return TypeDrift }
+
+// Headline implements [Body].
+func (b Drift) Headline() Headline {
+	return Headline{
+		Level: LevelWarning,
+		Label: "drift",
+		Text: fmt.Sprintf(
+			"%s changed under the run: %s",
+			amount.Count(int64(b.Total), "file"),
+			strings.Join(b.Files, ", "),
+		),
+	}
+}
 
 // What a run did about a drift.
 const (

@@ -1,5 +1,14 @@
 package plan
 
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plan-engine/plan/internal/amount"
+)
+
 // The events of a conversation, its turns and the model calls in them.
 const (
 	TypeConvStart EventType = "conv_start"
@@ -31,6 +40,15 @@ type ConvStart struct {
 // Type implements [Body].
 func (ConvStart) Type() EventType { return TypeConvStart }
 
+// Headline implements [Body].
+func (b ConvStart) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "conversation",
+		Text:  "with " + b.Model,
+	}
+}
+
 // ConvEnd says that a conversation has come to an end, or is laid down while calls wait,
 // and what its requests used since its [ConvStart], summaries included: the usage events
 // of the same conversation in between, in one sum.
@@ -46,6 +64,15 @@ type ConvEnd struct {
 // Type implements [Body].
 func (ConvEnd) Type() EventType { return TypeConvEnd }
 
+// Headline implements [Body].
+func (b ConvEnd) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "conversation",
+		Text:  b.Reason,
+	}
+}
+
 // TurnStart opens a turn: one answered model call and its tools.
 type TurnStart struct {
 	Trigger string `json:"trigger"`
@@ -56,6 +83,15 @@ type TurnStart struct {
 
 // Type implements [Body].
 func (TurnStart) Type() EventType { return TypeTurnStart }
+
+// Headline implements [Body].
+func (b TurnStart) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "turn",
+		Text:  b.Trigger,
+	}
+}
 
 // What a turn begins for.
 const (
@@ -72,6 +108,15 @@ type TurnEnd struct {
 
 // Type implements [Body].
 func (TurnEnd) Type() EventType { return TypeTurnEnd }
+
+// Headline implements [Body].
+func (b TurnEnd) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "turn",
+		Text:  b.Reason,
+	}
+}
 
 // Request records a model call before it is made.
 type Request struct {
@@ -119,6 +164,15 @@ const (
 // Type implements [Body].
 func (Request) Type() EventType { return TypeRequest }
 
+// Headline implements [Body].
+func (b Request) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "request",
+		Text:  "to " + b.Model,
+	}
+}
+
 // Retry says that a model call failed and is made again. A viewer that shows live
 // text discards what this turn has shown so far.
 type Retry struct {
@@ -130,3 +184,20 @@ type Retry struct {
 
 // Type implements [Body].
 func (Retry) Type() EventType { return TypeRetry }
+
+// Headline implements [Body].
+func (b Retry) Headline() Headline {
+	text := fmt.Sprintf("%d: %s", b.Attempt, b.Reason)
+	if b.WaitMS > 0 {
+		wait := amount.Duration(time.Duration(b.WaitMS) * time.Millisecond)
+		text = fmt.Sprintf("%d in %s: %s", b.Attempt, wait, b.Reason)
+	}
+	if b.Status != 0 && !strings.Contains(b.Reason, strconv.Itoa(b.Status)) {
+		text += fmt.Sprintf(" (HTTP %d)", b.Status)
+	}
+	return Headline{
+		Level: LevelWarning,
+		Label: "retry",
+		Text:  text,
+	}
+}

@@ -1,6 +1,11 @@
 package plan
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"github.com/plan-engine/plan/internal/amount"
+)
 
 // The events of what was consumed, and the bounds on it.
 const (
@@ -59,6 +64,15 @@ type UsageReport struct {
 // Type implements [Body].
 func (UsageReport) Type() EventType { return TypeUsage }
 
+// Headline implements [Body].
+func (b UsageReport) Headline() Headline {
+	return Headline{
+		Level: LevelDetail,
+		Label: "usage",
+		Text:  amount.Tokens(b.Usage.Tokens()) + " tokens",
+	}
+}
+
 // Limits bounds the work of a phase or a run. A zero field means no bound.
 type Limits struct {
 	Turns   int     `json:"turns,omitempty"`    // model calls answered, per phase attempt
@@ -81,6 +95,24 @@ type LimitHit struct {
 
 // Type implements [Body].
 func (LimitHit) Type() EventType { return TypeLimit }
+
+// Headline implements [Body].
+func (b LimitHit) Headline() Headline {
+	number := func(v float64) string {
+		switch b.Kind {
+		case "cost":
+			return amount.Cost(v, true)
+		case "time":
+			return amount.Duration(time.Duration(v * float64(time.Second)))
+		}
+		return amount.Tokens(int64(v))
+	}
+	return Headline{
+		Level: LevelWarning,
+		Label: "limit",
+		Text:  fmt.Sprintf("%s: %s of %s", b.Kind, number(b.Value), number(b.Max)),
+	}
+}
 
 // TimeUp is the cause with which the context of work ends that has had all the
 // time it may take.

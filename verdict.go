@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/plan-engine/plan/internal/oneline"
+
 // The events of a review.
 const (
 	TypeVerdict EventType = "verdict"
@@ -135,6 +137,11 @@ type VerdictGiven struct {
 // Type implements [Body].
 func (VerdictGiven) Type() EventType { return TypeVerdict }
 
+// Headline implements [Body].
+func (b VerdictGiven) Headline() Headline {
+	return Headline{Label: "verdict", Text: oneline.Join(": ", b.Word(), b.Why)}
+}
+
 // GapStatus is where a gap stands.
 type GapStatus string
 
@@ -164,3 +171,11 @@ type GapChange struct {
 
 // Type implements [Body].
 func (GapChange) Type() EventType { return TypeGap }
+
+// Headline implements [Body].
+func (b GapChange) Headline() Headline {
+	return Headline{
+		Label: "gap",
+		Text:  oneline.Join(": ", b.ID+" "+string(b.Status), b.Gap.Gap),
+	}
+}

@@ -128,7 +128,7 @@ func (l *Loop) runSubAgent(ctx context.Context, c *call) (Result, error) {
 	defer child.account.GiveBack()
 	if child.cfg.Name != l.cfg.Name {
 		child.record(plan.Route{
-			For:   routeTask,
+			For:   plan.RouteTask,
 			Model: child.cfg.Name,
 			Why:   cmp.Or(d.Why, "the model that is set for sub-agents"),
 		})

@@ -94,7 +94,7 @@ func (l *Loop) summarise(ctx context.Context, s compact.Section) (string, error)
 	model := cmp.Or(l.cfg.SummaryModel, l.cfg.Name)
 	if model != l.cfg.Name {
 		l.record(plan.Route{
-			For:   routeSummary,
+			For:   plan.RouteSummary,
 			Model: model,
 			Why:   cmp.Or(l.cfg.SummaryWhy, "the model that is set for summaries"),
 		})
@@ -112,7 +112,7 @@ func (l *Loop) summarise(ctx context.Context, s compact.Section) (string, error)
 			Headers:  headers,
 		}
 		l.addHeaders(ctx, &call)
-		ans, err := l.callWithRetries(ctx, routeSummary, call, l.size.Size(call.Messages))
+		ans, err := l.callWithRetries(ctx, plan.RouteSummary, call, l.size.Size(call.Messages))
 		if me, ok := AsModelError(err); ok && me.Kind == ErrTooLong && lighter < 2 {
 			if l.learnWindow(model, me) {
 				window = me.Window
@@ -131,12 +131,6 @@ func (l *Loop) summarise(ctx context.Context, s compact.Section) (string, error)
 		return ans.Message.Text(), nil
 	}
 }
-
-// What a [plan.Route] of a loop is for.
-const (
-	routeSummary = "compact"
-	routeTask    = "task"
-)
 
 // phaseHeader says what a call is for; see the contracts of the workflow.
 const phaseHeader = "X-Plan-Phase"

@@ -99,8 +99,6 @@ func (t *telling) show(ev plan.Event) {
 		t.say(verdictText(b.Judgement))
 	case plan.Question:
 		t.say(questionText(b))
-	case plan.WayTaken:
-		t.think(fmt.Sprintf("%s: %s\n", b.Way, b.Why))
 	case plan.Failure:
 		t.say("\n\nError: " + b.Error + "\n" + b.Hint + "\n")
 	case plan.Parked:
@@ -111,18 +109,27 @@ func (t *telling) show(ev plan.Event) {
 		if b.Findings != "" {
 			t.think(b.Findings + "\n")
 		}
-	case plan.LimitHit:
-		t.think(fmt.Sprintf("The limit on %s is reached: %g of %g\n", b.Kind, b.Value, b.Max))
 	case plan.GapChange, plan.FindingMade, plan.StateChange, plan.PhaseStart, plan.PhaseEnd, plan.PlanMade,
 		plan.Report:
 		// The verdict, the end and the entries of the plan tell it.
 	case plan.ApprovalRequired, plan.ApprovalResolved, plan.Answered, plan.Unparked, plan.Drift:
 		// The person was asked, and knows.
-	case plan.TurnStart, plan.TurnEnd, plan.ConvStart, plan.ConvEnd, plan.MessageStart, plan.Request,
-		plan.SettingsChanged, plan.HookRan, plan.Filtered, plan.Progress, plan.UsageReport, plan.Snapshot,
-		plan.StormBroken, plan.Pruned, plan.CompactionStart, plan.CompactionEnd, plan.Recall, plan.SkillPick,
-		plan.SkillOutcome, plan.SkillDraft, plan.Route, plan.Adjusted:
+	case plan.SettingsChanged, plan.HookRan, plan.Pruned, plan.CompactionEnd, plan.SkillDraft, plan.Route,
+		plan.Adjusted:
 		// How the work is done; `plan events` has all of it.
+	default:
+		t.headline(ev.Headline())
+	}
+}
+
+// headline tells what an event says of itself.
+func (t *telling) headline(h plan.Headline) {
+	switch h.Level {
+	case plan.LevelDetail:
+	case plan.LevelInfo, plan.LevelWarning:
+		t.think(h.String() + "\n")
+	case plan.LevelError:
+		t.say("\n\n" + h.String() + "\n")
 	}
 }
 

@@ -7,7 +7,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/oneline"
 )
+
+// longestProgress is how much of a headline a client is shown, in characters.
+const longestProgress = 200
 
 // progressOf tells a client that asked for it how a run goes.
 func progressOf(ctx context.Context, c *sdk.CallToolRequest) func(plan.Event) {
@@ -16,17 +20,8 @@ func progressOf(ctx context.Context, c *sdk.CallToolRequest) func(plan.Event) {
 	}
 	token := c.Params.GetProgressToken()
 	return func(ev plan.Event) {
-		text := ""
-		switch b := ev.Body.(type) {
-		case plan.StateChange:
-			text = string(b.To)
-		case plan.ToolStart:
-			text = fmt.Sprintf("%s: %s", ev.Phase, b.Name)
-		case plan.CheckStart:
-			text = "check: " + b.Command
-		case plan.VerdictGiven:
-			text = "verdict: " + string(b.Verdict)
-		default:
+		text := progressText(ev)
+		if text == "" {
 			return
 		}
 		_ = c.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ // advice, which may get lost
@@ -35,4 +30,23 @@ func progressOf(ctx context.Context, c *sdk.CallToolRequest) func(plan.Event) {
 			Message:       clean(text),
 		})
 	}
+}
+
+// progressText is what a client is told of an event; "" for nothing.
+func progressText(ev plan.Event) string {
+	switch b := ev.Body.(type) {
+	case plan.StateChange:
+		return string(b.To)
+	case plan.ToolStart:
+		return fmt.Sprintf("%s: %s", ev.Phase, b.Name)
+	case plan.CheckStart:
+		return "check: " + b.Command
+	case plan.VerdictGiven:
+		return "verdict: " + string(b.Verdict)
+	}
+	h := ev.Headline()
+	if h.Level == plan.LevelDetail {
+		return ""
+	}
+	return oneline.Cut(oneline.Of(h.String()), longestProgress)
 }

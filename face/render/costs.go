@@ -48,9 +48,9 @@ func phaseName(row costs.Row, first bool) string {
 	}
 	what := ""
 	switch row.For {
-	case routeSummary:
+	case plan.RouteSummary:
 		what = "summaries"
-	case routeTask:
+	case plan.RouteTask:
 		what = "sub-agents"
 	}
 	switch {

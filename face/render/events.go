@@ -2,13 +2,12 @@ package render
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/plan-engine/plan"
 )
 
-// This file has each view's choice of events. A test fails when a view forgets a
-// type: it tells it, or names it among those that it leaves to others.
+// This file has each view's choice of events: how it tells those for which it has a
+// way of its own, and which it leaves to others. Any other is told by its headline.
 
 // lines tells one event to a person, in as many lines as it deserves: often
 // none. The plain viewer, the screen and the timeline tell a run with it.
@@ -23,8 +22,6 @@ func (n *narrator) lines(e plan.Event) []string {
 		return n.labelled(n.halt, InkYellow, "parked", parkedWords(b))
 	case plan.Unparked:
 		return n.labelled(n.again, InkGreen, "resumed", "it was parked: "+string(b.Reason))
-	case plan.SettingsChanged:
-		return n.labelled(n.again, InkDim, "settings", strings.Join(b.Changed, ", "))
 	case plan.Failure:
 		return n.failed(b)
 	case plan.PhaseStart:
@@ -34,7 +31,7 @@ func (n *narrator) lines(e plan.Event) []string {
 	case plan.Request:
 		return n.request(b)
 	case plan.Retry:
-		return n.labelled(n.again, InkYellow, "retry", retryWords(b))
+		return n.labelled(n.again, InkYellow, "retry", b.Headline().Text)
 	case plan.MessageEnd:
 		return n.messageEnd(e, b)
 	case plan.ToolStart:
@@ -46,17 +43,15 @@ func (n *narrator) lines(e plan.Event) []string {
 	case plan.Adjusted:
 		return n.adjusted(b)
 	case plan.Route:
-		return n.oneLine(n.note, InkDim, "model", routeWords(b))
+		return n.oneLine(n.note, InkDim, "model", b.Headline().Text)
 	case plan.LimitHit:
-		return n.labelled(n.halt, InkYellow, "limit", limitWords(b))
+		return n.labelled(n.halt, InkYellow, "limit", b.Headline().Text)
 	case plan.Report:
 		if b.Text != "" { // a short way has none
 			return n.labelled(n.note, InkDim, "report", Count(lineCount(b.Text), "line"))
 		}
 	case plan.PlanMade:
 		return n.planMade(b)
-	case plan.WayTaken:
-		return n.labelled(n.note, InkDim, "way", b.Way+": "+b.Why)
 	case plan.Critiqued:
 		return n.labelled(n.note, InkYellow, "critique", critiqueWords(b))
 	case plan.CheckEnd:
@@ -65,19 +60,11 @@ func (n *narrator) lines(e plan.Event) []string {
 		return n.verdictGiven(b)
 	case plan.GapChange:
 		return n.gapChange(b)
-	case plan.FindingMade:
-		return n.labelled(n.note, InkYellow, "noticed", b.Text)
 	case plan.Snapshot:
 		return n.snapshot(b)
 	case plan.Drift:
 		return n.labelled(n.halt, InkYellow, "drift", driftNote(b))
 
-	case plan.RunEnd, plan.UsageReport:
-		// The summary and the end of a phase tell them.
-	case plan.ConvStart, plan.ConvEnd, plan.TurnStart, plan.TurnEnd, plan.MessageStart, plan.CheckStart:
-		// What begins is told when it ends, and that phase by phase.
-	case plan.MessageUpdate, plan.ToolUpdate, plan.Progress:
-		// The status line of the screen shows live events.
 	case plan.Question:
 		n.asked[b.Call] = b.Question // a person who is asked is shown it where they answer
 	case plan.Answered:
@@ -86,21 +73,25 @@ func (n *narrator) lines(e plan.Event) []string {
 		return n.letterLines("guidance", b.Text)
 	case plan.FollowUp:
 		return n.letterLines("follow-up", b.Text)
-	case plan.Filtered:
-		return n.labelled(n.note, InkYellow, "letter", n.Joined(b.Action, b.Why))
 	case plan.ApprovalRequired:
 		n.asked[b.Call] = n.waitingWords(b) // the person who is asked is shown it where they answer
 	case plan.ApprovalResolved:
 		return n.decided(b)
+
+	case plan.RunEnd:
+		// The summary tells it.
 	case plan.CompactionEnd, plan.Pruned, plan.StormBroken, plan.HookRan:
 		// The transcript and the results of calls tell what they changed.
-	case plan.Recall, plan.SkillPick, plan.SkillOutcome, plan.SkillDraft:
-		// The commands about memory and skills tell what was learned.
+	case plan.SkillDraft:
+		// The commands about skills tell what was learned.
+	default:
+		return n.headline(e.Headline())
 	}
 	return nil
 }
 
-// count takes what the summary at the end tells.
+// count takes what the summary at the end tells. How it came to that is for the timeline
+// and the transcript.
 func (t *Tally) count(e plan.Event) {
 	switch b := e.Body.(type) {
 	case plan.RunStart:
@@ -137,18 +128,6 @@ func (t *Tally) count(e plan.Event) {
 				t.leftOut = append(t.leftOut, path)
 			}
 		}
-
-	case plan.ConvStart, plan.ConvEnd, plan.TurnStart, plan.TurnEnd, plan.MessageStart, plan.ToolStart, plan.CheckStart:
-		// What begins is counted when it ends.
-	case plan.MessageUpdate, plan.ToolUpdate, plan.Progress:
-		// Live events are no part of what a run came to.
-	case plan.Request, plan.Retry, plan.LimitHit, plan.Adjusted, plan.Route, plan.SettingsChanged,
-		plan.WayTaken, plan.Critiqued, plan.HookRan,
-		plan.CompactionStart, plan.CompactionEnd, plan.Pruned, plan.StormBroken,
-		plan.Steering, plan.FollowUp, plan.Filtered, plan.Question, plan.Answered,
-		plan.ApprovalRequired, plan.ApprovalResolved,
-		plan.Recall, plan.SkillPick, plan.SkillOutcome, plan.SkillDraft:
-		// How it came to that is for the timeline and the transcript.
 	}
 }
 
@@ -160,8 +139,6 @@ func (s *scribe) mark(e plan.Event) {
 		s.phase(e, b)
 	case plan.Adjusted:
 		s.head(InkDim, "note", b.String())
-	case plan.Route:
-		s.head(InkDim, "model", routeWords(b))
 	case plan.CompactionStart:
 		if words := learntWords(b); words != "" {
 			s.head(InkYellow, "context", words)
@@ -192,14 +169,16 @@ func (s *scribe) mark(e plan.Event) {
 
 	case plan.MessageEnd, plan.ToolEnd, plan.Steering, plan.FollowUp, plan.Filtered, plan.Question, plan.Answered:
 		// They are, or end as, messages and results of calls: utteranceOf takes them.
-	case plan.MessageStart, plan.MessageUpdate, plan.ToolStart, plan.ToolUpdate, plan.Progress,
-		plan.ConvStart, plan.ConvEnd, plan.TurnStart, plan.TurnEnd, plan.PhaseEnd, plan.Unparked,
-		plan.Request, plan.Retry, plan.UsageReport:
+	case plan.PhaseEnd, plan.Unparked, plan.Retry:
 		// What goes on around an utterance is for the timeline.
 	case plan.RunStart, plan.RunEnd, plan.StateChange, plan.SettingsChanged, plan.LimitHit,
-		plan.Report, plan.WayTaken, plan.PlanMade, plan.Critiqued, plan.Snapshot, plan.Drift,
-		plan.CheckStart, plan.CheckEnd, plan.VerdictGiven, plan.GapChange, plan.FindingMade,
-		plan.HookRan, plan.Recall, plan.SkillPick, plan.SkillOutcome, plan.SkillDraft:
+		plan.Report, plan.WayTaken, plan.PlanMade, plan.Critiqued, plan.Drift,
+		plan.CheckEnd, plan.VerdictGiven, plan.GapChange, plan.FindingMade,
+		plan.HookRan, plan.SkillDraft:
 		// They happen to the run and not to a conversation.
+	default:
+		if h := e.Headline(); h.Level != plan.LevelDetail {
+			s.head(inkOfLevel(h.Level), h.Label, h.Text)
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/plan-engine/plan"
 )
@@ -52,6 +51,24 @@ func (n *narrator) labelled(glyph string, k Ink, label, text string) []string {
 		Ink:  k,
 		Text: glyph,
 	}, {Text: " " + labelPad(label) + " "}}, InkNone, text)
+}
+
+// headline tells what an event says of itself.
+func (n *narrator) headline(h plan.Headline) []string {
+	if h.Level == plan.LevelDetail {
+		return nil
+	}
+	return n.labelled(n.note, inkOfLevel(h.Level), h.Label, h.Text)
+}
+
+func inkOfLevel(l plan.Level) Ink {
+	switch l {
+	case plan.LevelWarning:
+		return InkYellow
+	case plan.LevelError:
+		return InkRed
+	}
+	return InkDim
 }
 
 // letterLines tells what a person said while the run went on, where the model heard it.
@@ -334,30 +351,6 @@ func (n *narrator) failed(b plan.Failure) []string {
 		lines = append(lines, n.hang(n.Columns(), []Span{{Text: strings.Repeat(" ", restColumn)}}, InkDim, b.Hint)...)
 	}
 	return lines
-}
-
-func retryWords(b plan.Retry) string {
-	words := fmt.Sprintf("%d in %s: %s", b.Attempt, Duration(millis(b.WaitMS)), b.Reason)
-	if b.WaitMS <= 0 {
-		words = fmt.Sprintf("%d: %s", b.Attempt, b.Reason)
-	}
-	if b.Status != 0 && !strings.Contains(b.Reason, fmt.Sprint(b.Status)) {
-		words += fmt.Sprintf(" (HTTP %d)", b.Status)
-	}
-	return words
-}
-
-func limitWords(b plan.LimitHit) string {
-	number := func(v float64) string {
-		switch b.Kind {
-		case "cost":
-			return Cost(v, true)
-		case "time":
-			return Duration(time.Duration(v * float64(time.Second)))
-		}
-		return Tokens(int64(v))
-	}
-	return fmt.Sprintf("%s: %s of %s", b.Kind, number(b.Value), number(b.Max))
 }
 
 // parkedWords says why a run is parked and when it can go on.

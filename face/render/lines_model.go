@@ -38,31 +38,6 @@ func (n *narrator) oneLine(glyph string, k Ink, label, text string) []string {
 	return []string{n.fill(n.Columns(), head, Span{Text: n.firstLine(text)}, nil)}
 }
 
-// What a [plan.Route] can be for beside a phase.
-const (
-	routeSummary = "compact"
-	routeTask    = "task"
-)
-
-// routeWords say what a model was chosen for, and why.
-func routeWords(b plan.Route) string {
-	what := b.For
-	switch b.For {
-	case routeSummary:
-		what = "summaries"
-	case routeTask:
-		what = "sub-agents"
-	}
-	words := what + " with " + b.Model
-	if b.Asked != "" {
-		words += ", not " + b.Asked
-	}
-	if b.Why != "" {
-		words += ": " + b.Why
-	}
-	return words
-}
-
 // learntWords say why history is made shorter, where a refusal of the server is
 // the reason; "" where the window was known before.
 func learntWords(b plan.CompactionStart) string {

@@ -56,7 +56,7 @@ func TestNarratorsWords(t *testing.T) {
 			" ✗ bash                                                 timeout     0ms\n      killed"},
 		"guidance":       {plan.Steering{Text: "mind the spelling"}, "  • you         guidance: mind the spelling"},
 		"a follow-up":    {plan.FollowUp{Text: "then\na note"}, "  • you         follow-up: then a note"},
-		"a letter":       {plan.Filtered{Action: "reject", Why: "a key"}, "  • letter      reject · a key"},
+		"a letter":       {plan.Filtered{Action: "reject", Why: "a key"}, "  • letter      reject: a key"},
 		"a yes":          {plan.ApprovalResolved{Call: "c1", Approved: true, Scope: plan.ScopeRun}, "  ✓ allowed     c1 (and what is like it, for this run)"},
 		"a no of a rule": {plan.ApprovalResolved{Call: "c1", By: "policy", Reason: "no"}, "  ⊘ denied      c1 (by policy): no"},
 		"a call of old": {plan.ToolEnd{Name: "write", Error: true, Status: "unknown"}, "  ? write " +

@@ -1,6 +1,7 @@
-// Package eventcases lets the tests of a package ask its source which types of
-// events a function names in the cases of its type switches, so that a new type
-// that a view forgets is a failing test.
+// Package eventcases gives tests events that a view is to show: one that no
+// package knows, and each of those that are there and have something to say. It
+// also lets the tests of a package ask its source which types of events a function
+// names in the cases of its type switches.
 //
 // It reads source and types only: what a view makes of an event is for the
 // view's own tests.
@@ -17,7 +18,60 @@ import (
 	"testing"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/planted"
 )
+
+// New is the body of an event that no view knows. What it says is its headline.
+type New struct{ Level plan.Level }
+
+// Type implements [plan.Body].
+func (New) Type() plan.EventType { return "new_event" }
+
+// Headline implements [plan.Body].
+func (b New) Headline() plan.Headline {
+	return plan.Headline{
+		Level: b.Level,
+		Label: "newlabel",
+		Text:  "what happened",
+	}
+}
+
+// Unshown returns the types of events, but for those named, of which a view does not
+// show what an event says of itself: those in which a person should read that, and
+// one that no view knows. Show is the view, as text; it gets a body with a text in
+// each field.
+func Unshown(t testing.TB, named []plan.EventType, show func(plan.Event) string) []plan.EventType {
+	t.Helper()
+	bodies := []plan.Body{
+		New{Level: plan.LevelInfo},
+		New{Level: plan.LevelWarning},
+		New{Level: plan.LevelError},
+	}
+	for _, name := range plan.EventTypes() {
+		body, err := plan.DecodeBody(name, "{}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(named, name) {
+			full := reflect.New(reflect.TypeOf(body)).Elem()
+			planted.Fill(full, "said")
+			bodies = append(bodies, full.Interface().(plan.Body))
+		}
+	}
+	var out []plan.EventType
+	for _, body := range bodies {
+		h := body.Headline()
+		text := show(plan.Event{Run: "R", Seq: 9, Conv: "c", Body: body})
+		shown := strings.Contains(text, h.Label) && strings.Contains(text, h.Text)
+		if h.Level != plan.LevelDetail && !shown {
+			out = append(out, body.Type())
+		}
+	}
+	if text := show(plan.Event{Run: "R", Seq: 9, Conv: "c", Body: New{Level: plan.LevelDetail}}); text != "" {
+		t.Errorf("the view shows a detail: %q", text)
+	}
+	return out
+}
 
 // Forgotten returns the types of wanted that functions of the package in the
 // current directory do not name between them. A method is named Type.method.

@@ -15,6 +15,18 @@ const mark = "…"
 // Of makes one line of a text, with single blanks.
 func Of(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// Join joins the texts that are not empty.
+func Join(by string, texts ...string) string {
+	out := ""
+	for _, text := range texts {
+		if out != "" && text != "" {
+			out += by
+		}
+		out += text
+	}
+	return out
+}
+
 // Cut shortens a text for a reader's eye, to at most n characters with the mark
 // that stands for the rest.
 func Cut(text string, n int) string {

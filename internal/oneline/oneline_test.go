@@ -11,6 +11,8 @@ func TestOneLine(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{oneline.Of(" a\n\tb  c "), "a b c"},
 		{oneline.Of("\n"), ""},
+		{oneline.Join(": ", "", "a", "", "b"), "a: b"},
+		{oneline.Join(": ", "", ""), ""},
 		{oneline.Cut("häuser", 6), "häuser"},
 		{oneline.Cut("häuser", 3), "hä…"},
 		{oneline.CutBytes("häuser", 7), "häuser"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/amount"
+	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/internal/sanitize"
 )
 
@@ -70,8 +71,6 @@ func (s *Story) addWork(e plan.Event) bool {
 		s.checkEnd(e, b)
 	case plan.UsageReport:
 		s.used(e, b)
-	case plan.ConvStart, plan.ConvEnd, plan.TurnEnd, plan.MessageStart:
-		// Their ends are those of phases and messages.
 	default:
 		return false
 	}
@@ -85,31 +84,23 @@ func (s *Story) addMoment(e plan.Event) {
 		s.runStart(e, b)
 	case plan.StateChange:
 		s.addState(e, b)
-	case plan.SettingsChanged:
-		s.tell(e, Plain, "settings", strings.Join(b.Changed, ", "))
 	case plan.Parked:
 		s.parked(e, b)
 	case plan.Unparked:
 		s.Parked, s.Failure = nil, nil
-		s.tell(e, Plain, "resumed", "it was parked: "+string(b.Reason))
+		s.headline(e)
 	case plan.RunEnd:
 		s.runEnd(e, b)
 	case plan.Failure:
 		s.Failure = &b
 		block := s.tell(e, Bad, "error", b.Error)
-		block.Text, block.Form = sanitize.Text(joined("\n", b.Error, b.Hint)), Output
-	case plan.LimitHit:
-		s.tell(e, Odd, "limit", limitWords(b))
-	case plan.Adjusted:
-		s.tell(e, Plain, "adjusted", b.String())
-	case plan.Route:
-		s.tell(e, Plain, "model", joined(": ", b.Model, b.Why))
+		block.Text, block.Form = sanitize.Text(oneline.Join("\n", b.Error, b.Hint)), Output
 	case plan.Report:
 		s.reported(e, b)
 	case plan.PlanMade:
 		s.planned(e, b)
 	case plan.WayTaken:
-		s.tell(e, Plain, "way", b.Way+": "+b.Why)
+		s.headline(e)
 		if step := s.stepOf(plan.Plan); step != nil && step.Attempt == 0 {
 			step.Left = true
 		}
@@ -119,11 +110,6 @@ func (s *Story) addMoment(e plan.Event) {
 		s.verdict(e, b)
 	case plan.GapChange:
 		s.gap(e, b.Gap)
-	case plan.FindingMade:
-		s.tell(e, Odd, "noticed", b.Text)
-	case plan.Drift:
-		s.tell(e, Odd, "drift", fmt.Sprintf("%s changed under the run: %s", amount.Count(int64(b.Total), "file"),
-			strings.Join(b.Files, ", ")))
 	case plan.Steering:
 		s.addLetter(e, b.Text, false)
 	case plan.FollowUp:
@@ -132,33 +118,26 @@ func (s *Story) addMoment(e plan.Event) {
 		s.filtered(e, b)
 	case plan.ApprovalRequired, plan.Question, plan.ApprovalResolved, plan.Answered:
 		s.addDecision(e)
+	case plan.CompactionStart:
+		s.Window = max(s.Window, b.Window)
+	case plan.SkillDraft:
+		// The commands about skills tell it.
 	default:
-		s.addAside(e)
+		s.headline(e)
 	}
 }
 
-// addAside takes what is told in a line, or not at all.
-func (s *Story) addAside(e plan.Event) {
-	switch b := e.Body.(type) {
-	case plan.CompactionStart:
-		s.Window = max(s.Window, b.Window)
-	case plan.CompactionEnd:
-		if b.Messages != nil {
-			s.tell(e, Plain, "compacted", fmt.Sprintf("about %s tokens became %s",
-				amount.Tokens(b.Before), amount.Tokens(b.After)))
-		}
-	case plan.Pruned:
-		if b.Messages != nil {
-			s.tell(e, Plain, "pruned", amount.Count(int64(len(b.Calls)), "result")+" taken out of what the model reads")
-		}
-	case plan.StormBroken:
-		s.tell(e, Odd, "storm", joined(" ", "the same calls over and over.", b.Notice))
-	case plan.HookRan:
-		if b.Action != "passed" {
-			s.tell(e, Odd, "hook", joined(" ", b.Event, b.Action+":", b.Command))
-		}
-	case plan.SkillPick, plan.Recall, plan.SkillOutcome, plan.SkillDraft, plan.Snapshot:
-		// The commands about memory and skills, and restore, tell them.
+// headline tells what an event says of itself.
+func (s *Story) headline(e plan.Event) {
+	h := e.Headline()
+	switch h.Level {
+	case plan.LevelDetail:
+	case plan.LevelInfo:
+		s.tell(e, Plain, h.Label, h.Text)
+	case plan.LevelWarning:
+		s.tell(e, Odd, h.Label, h.Text)
+	case plan.LevelError:
+		s.tell(e, Bad, h.Label, h.Text)
 	}
 }
 
@@ -344,17 +323,6 @@ func (s *Story) critiqued(e plan.Event, b plan.Critiqued) {
 	}
 }
 
-// joined joins what is not empty.
-func joined(by string, parts ...string) string {
-	var kept []string
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, by)
-}
-
 func firstOf(a, b string) string {
 	if a != "" {
 		return a
@@ -370,15 +338,4 @@ func firstLine(text string) string {
 		return strings.TrimSpace(line) + " …"
 	}
 	return text
-}
-
-func limitWords(b plan.LimitHit) string {
-	switch b.Kind {
-	case "cost":
-		return fmt.Sprintf("cost: %s of %s", amount.Cost(b.Value, true), amount.Cost(b.Max, true))
-	case "time":
-		seconds := func(v float64) string { return amount.Duration(time.Duration(v * float64(time.Second))) }
-		return fmt.Sprintf("time: %s of %s", seconds(b.Value), seconds(b.Max))
-	}
-	return fmt.Sprintf("%s: %s of %s", b.Kind, amount.Tokens(int64(b.Value)), amount.Tokens(int64(b.Max)))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/internal/sanitize"
 )
 
@@ -26,7 +27,7 @@ func (s *Story) addLetter(e plan.Event, text string, after bool) {
 
 // filtered tells of a letter that was not let through, or decided nothing.
 func (s *Story) filtered(e plan.Event, b plan.Filtered) {
-	s.tell(e, Odd, "letter", joined(": ", b.Action, b.Why))
+	s.tell(e, Odd, "letter", oneline.Join(": ", b.Action, b.Why))
 	for i := range s.Letters {
 		if l := &s.Letters[i]; b.Action == "reject" && l.Heard == 0 && l.Text == sanitize.Text(b.Text) {
 			l.Lost, l.Why = true, sanitize.Line(b.Why)
@@ -90,6 +91,6 @@ func (s *Story) decided(e plan.Event, call string, mood Mood, words, by, reason 
 	if by != "" && by != "person" {
 		words += " by " + by
 	}
-	block.Mood, block.Note = mood, sanitize.Line(joined(": ", words, firstLine(reason)))
+	block.Mood, block.Note = mood, sanitize.Line(oneline.Join(": ", words, firstLine(reason)))
 	change(block)
 }

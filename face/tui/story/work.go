@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/internal/amount"
+	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/internal/sanitize"
 	"github.com/plan-engine/plan/tools"
 )
@@ -63,7 +63,7 @@ func (s *Story) drop(conv, why string) {
 func (s *Story) retry(e plan.Event, b plan.Retry) {
 	s.drop(e.Conv, "the answer broke off")
 	wait := time.Duration(b.WaitMS) * time.Millisecond
-	s.tell(e, Odd, "retry", fmt.Sprintf("%d in %s: %s", b.Attempt, amount.Duration(wait), b.Reason))
+	s.headline(e)
 	s.say(fmt.Sprintf("retry %d: %s", b.Attempt, b.Reason), e.Time)
 	s.until = e.Time.Add(wait)
 }
@@ -358,7 +358,7 @@ func (s *Story) gap(e plan.Event, g plan.Gap) {
 		Kind:  Gap,
 		Mood:  mood,
 		Label: sanitize.Line(g.ID),
-		Title: sanitize.Line(joined(" ", string(g.Status), g.Severity) + ": " + g.Gap),
+		Title: sanitize.Line(oneline.Join(" ", string(g.Status), g.Severity) + ": " + g.Gap),
 	})
 }
 

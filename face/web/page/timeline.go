@@ -37,10 +37,7 @@ const longest = 16 << 10
 
 // rowOf tells an event in a line; nil for one that a timeline leaves out.
 func rowOf(ev plan.Event) *Row {
-	r := work(ev)
-	if r == nil {
-		r = stateRow(ev)
-	}
+	r := tell(ev)
 	if r == nil {
 		return nil
 	}
@@ -53,21 +50,15 @@ func rowOf(ev plan.Event) *Row {
 	return r
 }
 
-// leftOut are the types that a timeline does not tell: what begins of what it tells the
-// end of, and what is bookkeeping.
-func leftOut(b plan.Body) bool {
-	switch b.(type) {
-	case plan.MessageStart, plan.MessageUpdate, plan.ToolUpdate, plan.Progress, plan.CheckStart, plan.TurnStart,
-		plan.TurnEnd, plan.ConvStart, plan.ConvEnd, plan.Request, plan.UsageReport, plan.Snapshot, plan.Recall,
-		plan.SkillPick, plan.SkillOutcome, plan.CompactionStart, plan.Unknown:
-		return true
-	}
-	return false
-}
-
-// work tells what phases do.
-func work(ev plan.Event) *Row {
+// tell makes the row of an event: a headline where there is not more to say.
+func tell(ev plan.Event) *Row {
 	switch b := ev.Body.(type) {
+	case plan.RunStart:
+		return row("begin", "run", b.Request, b.Request)
+	case plan.RunEnd:
+		return row(goodIf(b.ExitCode == plan.ExitOK), "end", string(b.Outcome)+": "+b.Why, "")
+	case plan.Failure:
+		return row("bad", "error", b.Error, b.Hint)
 	case plan.PhaseStart:
 		return row("begin", string(ev.Phase), attempt(ev.Attempt)+b.Model, "")
 	case plan.PhaseEnd:
@@ -79,87 +70,51 @@ func work(ev plan.Event) *Row {
 	case plan.ToolEnd:
 		return ended(b)
 	case plan.HookRan:
-		return row("quiet", "hook", b.Event+" "+b.Action+": "+b.Command, b.Output+b.Error)
+		return row("quiet", "hook", b.Headline().Text, b.Output+b.Error)
 	case plan.CheckEnd:
 		return check(b)
-	case plan.Retry:
-		return row("quiet", "retry", b.Reason, "")
-	case plan.StormBroken:
-		return row("bad", "storm", b.Action+" "+b.Notice, "")
 	case plan.Pruned:
-		return row("quiet", "prune", fmt.Sprintf("results of %d calls are gone", len(b.Calls)), b.Memo)
-	case plan.CompactionEnd:
-		text := fmt.Sprintf("%s: %d to %d tokens %s", b.Level, b.Before, b.After, b.Error)
-		return row("quiet", "compaction", text, "")
-	case plan.Route:
-		return row("quiet", "route", b.For+" with "+b.Model+": "+b.Why, "")
-	case plan.Adjusted:
-		return row("quiet", "adjusted", b.String(), "")
+		return row("quiet", "prune", b.Headline().Text, b.Memo)
 	case plan.Report:
 		return row("say", "report", b.Text, b.Text)
 	case plan.PlanMade:
-		return row("say", "plan", fmt.Sprintf("version %d %s", b.Version, b.By), b.Text)
+		return row("say", "plan", b.Headline().Text, b.Text)
 	case plan.Critiqued:
-		return row("say", "critique", cmp.Or(b.Findings, b.Error, "nothing was found"), b.Findings)
-	case plan.WayTaken:
-		return row("quiet", "way", b.Way+": "+b.Why, "")
+		return row("say", "critique", b.Headline().Text, b.Findings)
 	case plan.FindingMade:
-		return row("ask", "finding", b.Kind+" "+b.Path+": "+b.Text, b.Reason)
+		return row("ask", "noticed", b.Kind+" "+b.Path+": "+b.Text, b.Reason)
 	case plan.VerdictGiven:
-		return row(goodIf(b.Approved), "verdict", b.Word()+": "+b.Why, checklist(b.Judgement))
+		return row(goodIf(b.Approved), "verdict", b.Headline().Text, checklist(b.Judgement))
 	case plan.GapChange:
-		look := "bad"
-		if b.Status == plan.GapClosed {
-			look = "good"
-		}
-		return row(look, "gap", b.ID+" "+string(b.Status)+": "+b.Gap.Gap, "")
-	case plan.SkillDraft:
-		return row("ask", "skill", "drafted "+b.Name+" "+b.Error, "")
-	}
-	return nil
-}
-
-// stateRow tells where a run stands, and what people say to it.
-func stateRow(ev plan.Event) *Row {
-	switch b := ev.Body.(type) {
-	case plan.RunStart:
-		return row("begin", "run", b.Request, b.Request)
-	case plan.RunEnd:
-		return row(goodIf(b.ExitCode == plan.ExitOK), "end", string(b.Outcome)+": "+b.Why, "")
-	case plan.StateChange:
-		return row("quiet", "state", string(b.To)+" "+b.Why, "")
-	case plan.SettingsChanged:
-		return row("quiet", "settings", strings.Join(b.Changed, ", "), "")
-	case plan.Failure:
-		return row("bad", "error", b.Error, b.Hint)
-	case plan.Parked:
-		return row("ask", "parked", string(b.Reason)+" "+b.Detail, "")
-	case plan.Unparked:
-		return row("quiet", "goes on", "it was parked: "+string(b.Reason), "")
-	case plan.LimitHit:
-		return row("bad", "limit", fmt.Sprintf("%s: %g of %g", b.Kind, b.Value, b.Max), "")
-	case plan.Drift:
-		return row("ask", "drift", b.Choice+": "+strings.Join(b.Files, ", "), "")
-	case plan.Steering:
-		return row("say", "guidance", b.Text, b.Text)
-	case plan.FollowUp:
-		return row("say", "further", b.Text, b.Text)
+		return row(goodIf(b.Status == plan.GapClosed), "gap", b.Headline().Text, "")
+	case plan.Steering, plan.FollowUp:
+		h := ev.Headline()
+		return row("say", h.Label, h.Text, h.Text)
 	case plan.Filtered:
-		return row("ask", "filtered", b.Action+": "+b.Why, b.Text)
+		return row("ask", "letter", b.Headline().Text, b.Text)
 	case plan.ApprovalRequired:
-		return row("ask", "asks", b.Name+" "+b.Why, cmp.Or(b.Shown, b.Effect, indented(b.Args)))
+		return row("ask", "asks", b.Headline().Text, cmp.Or(b.Shown, b.Effect, indented(b.Args)))
 	case plan.ApprovalResolved:
-		word := "refused"
-		if b.Approved {
-			word = "allowed"
-		}
-		return row(goodIf(b.Approved), "decided", word+" by "+b.By+" "+b.Reason, "")
+		return row(goodIf(b.Approved), "decided", b.Headline().Text, "")
 	case plan.Question:
 		return row("ask", "question", b.Question, strings.Join(b.Options, "\n"))
 	case plan.Answered:
 		return row("say", "answer", b.Text, b.Text)
 	}
-	return nil
+	return headlineRow(ev.Headline())
+}
+
+// headlineRow tells what an event says of itself; nil for how the work is done.
+func headlineRow(h plan.Headline) *Row {
+	switch h.Level {
+	case plan.LevelDetail:
+		return nil
+	case plan.LevelWarning:
+		return row("ask", h.Label, h.Text, "")
+	case plan.LevelError:
+		return row("bad", h.Label, h.Text, "")
+	}
+	return row("quiet", h.Label, h.Text, "")
 }
 
 func goodIf(good bool) string {
