@@ -30,7 +30,6 @@ type indexedTree struct {
 	mu    sync.Mutex
 	told  uint64        // how many had asked when it was last looked at
 	files []indexedFile // of code, sorted by name
-	names []string      // theirs
 	all   []source      // the same, as they are handed out
 	// watched is what has to stand as it did for the list of files to hold; nil where
 	// that is not known.
@@ -119,10 +118,12 @@ func (t *indexedTree) refresh(ctx context.Context, s *Set) ([]source, error) {
 
 func (t *indexedTree) update(ctx context.Context, s *Set) error {
 	at := s.now()
-	if !t.listHolds(s) {
-		if err := t.list(ctx, s); err != nil {
-			return err
-		}
+	holds, err := t.listHolds(ctx, s)
+	if err == nil && !holds {
+		err = t.list(ctx, s)
+	}
+	if err != nil {
+		return err
 	}
 	read := &reading{
 		set:   s,
@@ -134,7 +135,7 @@ func (t *indexedTree) update(ctx context.Context, s *Set) error {
 		return fmt.Errorf("look at the tree: %w", err)
 	}
 	defer dir.Close() //nolint:errcheck // only looked at
-	now, err := parallelAt(ctx, s.root, t.names, func(_ context.Context, r *reader, i int) *indexedFile {
+	now, err := parallelAt(ctx, s.root, len(t.files), func(_ context.Context, r *reader, i int) *indexedFile {
 		return read.file(r, int(dir.Fd()), &t.files[i])
 	})
 	if err != nil {
@@ -209,7 +210,7 @@ func (t *indexedTree) list(ctx context.Context, s *Set) error {
 	for _, f := range t.files {
 		known[f.name] = f
 	}
-	t.files, t.names, t.all = nil, nil, nil
+	t.files, t.all = nil, nil
 	for _, name := range found.files {
 		if s.index.languages.Of(name) == nil {
 			continue
@@ -218,7 +219,7 @@ func (t *indexedTree) list(ctx context.Context, s *Set) error {
 		if !ok {
 			f.name = name
 		}
-		t.files, t.names = append(t.files, f), append(t.names, name)
+		t.files = append(t.files, f)
 	}
 	t.watched = nil
 	if found.git {
@@ -228,13 +229,17 @@ func (t *indexedTree) list(ctx context.Context, s *Set) error {
 }
 
 // listHolds reports whether listing the files would find the same ones.
-func (t *indexedTree) listHolds(s *Set) bool {
-	for _, w := range t.watched {
-		if !w.stood.equals(s.fileState(w.path, time.Time{})) {
-			return false
+func (t *indexedTree) listHolds(ctx context.Context, s *Set) (bool, error) {
+	var changed atomic.Bool
+	changed.Store(t.watched == nil)
+	_, err := parallelAt(ctx, s.root, len(t.watched), func(_ context.Context, _ *reader, i int) struct{} {
+		w := &t.watched[i]
+		if !changed.Load() && !w.stood.equals(s.fileState(w.path, time.Time{})) {
+			changed.Store(true)
 		}
-	}
-	return t.watched != nil
+		return struct{}{}
+	})
+	return !changed.Load(), err
 }
 
 // fileState is how a file or folder stands; nothing where there is none.

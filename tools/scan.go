@@ -59,31 +59,33 @@ func parallel[T any](
 	files []string,
 	work func(context.Context, *reader, string) T,
 ) ([]T, error) {
-	return parallelAt(ctx, root, files, func(ctx context.Context, r *reader, i int) T { return work(ctx, r, files[i]) })
+	return parallelAt(ctx, root, len(files), func(ctx context.Context, r *reader, i int) T {
+		return work(ctx, r, files[i])
+	})
 }
 
-// parallelAt is parallel by the places of files in their list. A worker takes a few
+// parallelAt is parallel by the places of n files in their list. A worker takes a few
 // at a time, because neighbours share a directory.
 func parallelAt[T any](
 	ctx context.Context,
 	root *os.Root,
-	files []string,
+	n int,
 	work func(context.Context, *reader, int) T,
 ) ([]T, error) {
 	const most = 64
-	step := int64(min(max(len(files)/(4*workers()), 1), most))
-	out := make([]T, len(files))
+	step := int64(min(max(n/(16*workers()), 1), most))
+	out := make([]T, n)
 	var next atomic.Int64
 	var g errgroup.Group
-	for range min(workers(), len(files)) {
+	for range min(workers(), n) {
 		g.Go(func() error {
 			r := &reader{root: root}
 			defer r.close()
-			for from := int(next.Add(step) - step); from < len(files); from = int(next.Add(step) - step) {
+			for from := int(next.Add(step) - step); from < n; from = int(next.Add(step) - step) {
 				if err := ctx.Err(); err != nil {
 					return fmt.Errorf("stopped: %w", err)
 				}
-				for i := from; i < min(from+int(step), len(files)); i++ {
+				for i := from; i < min(from+int(step), n); i++ {
 					out[i] = work(ctx, r, i)
 				}
 			}

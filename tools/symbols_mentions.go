@@ -63,11 +63,14 @@ func (s *Set) findMentions(
 	for _, name := range slices.Sorted(maps.Keys(answer.lines)) {
 		q.add(name, answer.lines[name])
 	}
-	bySyntax := slices.DeleteFunc(slices.Clone(files), func(f source) bool {
-		return slices.Contains(answer.by, s.index.languages.Of(f.name).Name())
-	})
-	if len(answer.by) > 0 && len(answer.notes) == 0 {
+	bySyntax := files
+	switch {
+	case len(answer.by) > 0 && len(answer.notes) == 0:
 		bySyntax = nil // the name is defined in no other language
+	case len(answer.by) > 0:
+		bySyntax = slices.DeleteFunc(slices.Clone(files), func(f source) bool {
+			return slices.Contains(answer.by, s.index.languages.Of(f.name).Name())
+		})
 	}
 	holding := mentioning(bySyntax, words.Seek(q.want.exact, true))
 	looked, failed, err := q.searchAll(ctx, holding)
@@ -101,11 +104,7 @@ func (q *mentionSearch) search(
 ) (looked int, _ *loop.Result, _ error) {
 	parsed := 0
 	for batch := range slices.Chunk(holding, symbolBatch) {
-		names := make([]string, len(batch))
-		for i, f := range batch {
-			names[i] = f.name
-		}
-		results, err := parallelAt(ctx, q.set.root, names, func(ctx context.Context, r *reader, i int) mentioned {
+		results, err := parallelAt(ctx, q.set.root, len(batch), func(ctx context.Context, r *reader, i int) mentioned {
 			return q.file(ctx, r, batch[i])
 		})
 		if err != nil {
@@ -144,8 +143,9 @@ func (q *mentionSearch) add(name string, lines []string) {
 // of the files.
 func (q *mentionSearch) askForModule(query string, files []source) {
 	query = strings.Trim(strings.TrimSpace(query), "\"'`<>")
+	in := "/" + query
 	if !strings.Contains(query, "/") && !slices.ContainsFunc(files, func(f source) bool {
-		return f.name == query || strings.HasSuffix(f.name, "/"+query)
+		return f.name == query || strings.HasSuffix(f.name, in)
 	}) {
 		return
 	}

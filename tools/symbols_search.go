@@ -150,14 +150,10 @@ func (q *symbolSearch) enough(budget int) bool {
 
 // look looks at files until there is enough, or so many bytes were read altogether.
 func (q *symbolSearch) look(ctx context.Context, files []source, budget int) error {
-	names := make([]string, len(files))
-	for i, f := range files {
-		names[i] = f.name
-	}
 	for from := 0; from < len(files) && !q.enough(budget); from += symbolBatch {
 		to := min(from+symbolBatch, len(files))
 		outline := func(ctx context.Context, r *reader, i int) outlined { return q.file(ctx, r, files[from+i]) }
-		results, err := parallelAt(ctx, q.set.root, names[from:to], outline)
+		results, err := parallelAt(ctx, q.set.root, to-from, outline)
 		if err != nil {
 			return err
 		}
@@ -165,7 +161,7 @@ func (q *symbolSearch) look(ctx context.Context, files []source, budget int) err
 			if r.err != nil {
 				return r.err
 			}
-			if len(r.symbols) > 0 && !q.named && q.set.withheld(names[from+i]) {
+			if len(r.symbols) > 0 && !q.named && q.set.withheld(files[from+i].name) {
 				q.withheld++
 				r.symbols = nil
 			}

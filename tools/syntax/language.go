@@ -52,6 +52,7 @@ type Languages []*Language
 
 // New returns the languages, of which nothing is loaded yet.
 func New() Languages {
+	allocateInC()
 	return Languages{
 		{extensions: []string{".go"}, load: golang.Language, query: "go"},
 		{extensions: []string{".py", ".pyi"}, load: python.Language, query: "python"},
