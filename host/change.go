@@ -288,6 +288,7 @@ func (h *Host) mergeChange(
 		out.Result = ResultCommitted
 		opts.Keep = keepBothSides(ctx, c.Repo, run.ID, "commit", &made)
 		out.Commit, moved, err = c.Repo.MergeCommit(ctx, c.From, c.To, message, opts)
+		err = dropUnmade(ctx, c.Repo, run.ID, made, err)
 		if err == nil && len(moved.Paths) == 0 { // the files had it
 			moved.Paths, err = c.Repo.Changed(ctx, out.Commit+"^", out.Commit)
 		}

@@ -111,5 +111,5 @@ func (l *leftovers) dropMove(ctx context.Context, root, dir string) (err error) 
 	if _, begun := os.Lstat(hold.Intent()); begun == nil {
 		return errors.New("a move in this tree has begun; the next command that works in it finishes that")
 	}
-	return os.RemoveAll(dir) //nolint:wrapcheck // names the path
+	return worktree.DropMove(dir)
 }

@@ -35,10 +35,10 @@ func (h *Host) holdTree(ctx context.Context, repo *worktree.Repo, id plan.RunID)
 	}
 	switch {
 	case found && len(moved.Paths) == 0:
-		h.note(fmt.Sprintf("a command died in its work on %s; what it left in the way is gone", repo.Root()))
+		h.note(fmt.Sprintf("a command stopped in its work on %s; what it left in the way is gone", repo.Root()))
 	case found:
 		h.note(fmt.Sprintf(
-			"a command died while it changed the files of %s; the change is finished now (files: %d)",
+			"a command stopped while it changed the files of %s; the change is finished now (files: %d)",
 			repo.Root(),
 			len(moved.Paths),
 		))

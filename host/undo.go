@@ -106,7 +106,10 @@ func undoLast(
 	if err != nil || opts.Check {
 		return commit, moved, err
 	}
-	return commit, moved, repo.Forget(ctx, id, last.label("after"), last.label("before"))
+	if err = repo.Forget(ctx, id, last.label("after"), last.label("before")); err != nil {
+		err = fmt.Errorf("the change is undone (files: %d), but not noted as undone: %w", len(moved.Paths), err)
+	}
+	return commit, moved, err
 }
 
 // wasApplied says whether the change of a run was brought over and not taken back.

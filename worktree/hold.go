@@ -122,7 +122,8 @@ func busy(path, root string) *BusyError {
 
 // Close gives the work tree up.
 func (h *Hold) Close() error {
-	if err := errors.Join(os.Truncate(h.lock.Path(), 0), h.lock.Close()); err != nil {
+	_ = os.Truncate(h.lock.Path(), 0) // a name that stays counts for nothing once the lock is free
+	if err := h.lock.Close(); err != nil {
 		return fmt.Errorf("release a work tree: %w", err)
 	}
 	return nil

@@ -46,7 +46,7 @@ func intentOf(lock string) string { return strings.TrimSuffix(lock, ".lock") + "
 // a, those of another tree. Only files that differ are touched, and nothing is
 // if one of them is not what the index says, if a file that git ignores is in the
 // way, or if anything fails. Submodules are not moved.
-func (r *Repo) shift(ctx context.Context, a area, now, to string, opts Options) (err error) {
+func (r *Repo) shift(ctx context.Context, a area, now, to string, opts Options) error {
 	if opts.Intent != "" { // the tree is held, so the move that left it is over
 		if err := r.clearStages("", nil); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (r *Repo) shift(ctx context.Context, a area, now, to string, opts Options) 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.close()) }()
+	defer m.close()
 	if opts.Keep != nil {
 		if err := opts.Keep(now, to); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (r *Repo) shift(ctx context.Context, a area, now, to string, opts Options) 
 	}
 	failpoint.Hit("before an intent")
 	if err := (intent{Root: r.root, From: now, To: to, Stage: m.stage}).write(opts.Intent); err != nil {
-		return fmt.Errorf("the work tree was left as it is: %w", err)
+		return m.leftAlone(err, removeIfExists(opts.Intent))
 	}
 	return m.renameAs(opts.Intent)
 }
@@ -88,7 +88,7 @@ func (r *Repo) prepare(ctx context.Context, now, to string) (*mover, error) {
 	m, err := r.newMover(changes)
 	if err == nil {
 		if err = m.fill(ctx, to); err != nil {
-			err = errors.Join(err, m.close())
+			m.close()
 		}
 	}
 	if err != nil {
@@ -104,19 +104,29 @@ func (m *mover) renameAs(intent string) error {
 		return err
 	}
 	failpoint.Hit("before an intent goes")
-	if gone := dropIntent(intent); gone != nil {
-		return errors.Join(err, gone)
+	gone := dropIntent(intent)
+	if err != nil {
+		return m.leftAlone(err, gone)
+	}
+	if gone != nil {
+		return &halfwayError{err: gone, changed: pathsOf(m.changes), all: len(m.changes)}
 	}
 	failpoint.Hit("after an intent")
-	if err != nil {
-		return fmt.Errorf("the work tree was left as it is: %w", err)
-	}
 	return nil
+}
+
+// leftAlone says that no file was changed, and why. Where the intent could not be
+// removed, the next command makes the change all the same.
+func (m *mover) leftAlone(err, intent error) error {
+	if intent != nil {
+		return &halfwayError{err: err, back: intent, all: len(m.changes)}
+	}
+	return fmt.Errorf("the work tree was left as it is: %w", err)
 }
 
 func dropIntent(file string) error {
 	if err := os.Remove(file); err != nil {
-		return fmt.Errorf("finish the move of a work tree: %w", err)
+		return fmt.Errorf("note that a change of a work tree is over: %w", err)
 	}
 	return durable.SyncDir(filepath.Dir(file))
 }
@@ -190,7 +200,7 @@ func (r *Repo) finish(ctx context.Context, in intent, file string) (out MergeRes
 		if err != nil {
 			return err
 		}
-		defer func() { _ = m.close() }()
+		defer m.close()
 		if err := m.unchanged(ctx, a); err != nil {
 			return err
 		}
@@ -257,18 +267,17 @@ func (r *Repo) clearStages(last string, changes []delta) error {
 		return err //nolint:wrapcheck // names the pattern
 	}
 	for _, stage := range stages {
-		text, err := root.ReadFile(path.Join(stage, ".gitignore"))
-		if err != nil || string(text) != stageIgnore {
-			continue // it is no folder of a move
+		if !isStage(filepath.Join(r.root, stage)) {
+			continue
 		}
-		if err := root.RemoveAll(stage); err != nil {
-			return err //nolint:wrapcheck // names the path
+		if err := removeStage(root, stage); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// UnfinishedError says that a move of a work tree that a process died in cannot be
+// UnfinishedError says that a move of a work tree that a process stopped in cannot be
 // brought to its end.
 type UnfinishedError struct {
 	Root, File string
@@ -278,7 +287,7 @@ type UnfinishedError struct {
 
 // Error implements error.
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("a command died while it changed the files of %s, and the change cannot be finished: %v",
+	return fmt.Sprintf("a command stopped while it changed the files of %s, and the change cannot be finished: %v",
 		e.Root, e.err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -72,10 +73,37 @@ func LeftMoves(root string) []string {
 	return out
 }
 
-// isStage reports whether a folder is one of a move, by the file that [newMover] makes.
+// isStage reports whether a folder is one of a move, by the file that [newMover] makes
+// first and [removeStage] removes last: without it, or with nothing in it, there is nothing else.
 func isStage(dir string) bool {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return false
+	}
 	text, err := plainfile.Read(filepath.Join(dir, ".gitignore"))
-	return err == nil && string(text) == stageIgnore
+	if err == nil && len(text) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return string(text) == stageIgnore
+	}
+	in, err := os.ReadDir(dir)
+	return err == nil && (len(in) == 0 || len(in) == 1 && in[0].Name() == ".gitignore")
+}
+
+// removeStage removes the folder of a move. Git ignores it until all else in it is gone.
+func removeStage(root *os.Root, stage string) error {
+	for _, part := range []string{"new", "old", ""} {
+		if err := root.RemoveAll(path.Join(stage, part)); err != nil {
+			return err //nolint:wrapcheck // names the path
+		}
+	}
+	return nil
+}
+
+// DropMove removes one of [LeftMoves], while the caller holds the tree.
+func DropMove(dir string) error {
+	root, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err //nolint:wrapcheck // names the path
+	}
+	return errors.Join(removeStage(root, filepath.Base(dir)), root.Close())
 }
 
 // HasBranch reports whether there is a branch of that name, and whether all that is

@@ -1,7 +1,9 @@
 package worktree_test
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/plan-engine/plan/worktree"
@@ -41,10 +43,26 @@ func TestLeftMoves(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{
 		".plan-move-1/.gitignore": "*\n", ".plan-move-1/new/a": "x", ".plan-move-mine/a": "x", "b": "x",
+		".plan-move-3/.gitignore": "", ".plan-move-yours/.gitignore": "", ".plan-move-yours/a": "x",
 	})
+	if err := os.Mkdir(filepath.Join(dir, ".plan-move-2"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	got := worktree.LeftMoves(dir)
-	if len(got) != 1 || got[0] != filepath.Join(dir, ".plan-move-1") {
+	var want []string
+	for _, name := range []string{".plan-move-1", ".plan-move-2", ".plan-move-3"} {
+		want = append(want, filepath.Join(dir, name))
+	}
+	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+	for _, stage := range got {
+		if err := worktree.DropMove(stage); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := worktree.LeftMoves(dir); got != nil {
+		t.Errorf("dropped, and there: %q", got)
 	}
 	if got := worktree.LeftMoves(filepath.Join(dir, "b")); got != nil {
 		t.Errorf("in a file: %q", got)

@@ -195,7 +195,10 @@ func (r *Repo) mergeCommit(
 			return commit, out, err
 		}
 	}
-	return commit, out, r.advance(ctx, head, commit, changes, opts.Intent)
+	if err := r.advance(ctx, head, commit, changes, opts.Intent); err != nil {
+		return "", out, &uncommittedError{files: pathsOf(changes), err: err}
+	}
+	return commit, out, nil
 }
 
 // unstaged lists the changes between two commits, none of which may be staged.

@@ -3,7 +3,6 @@ package worktree
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -32,8 +31,16 @@ type mover struct {
 	root    *os.Root // nothing outside is reached, wherever links lead
 	stage   string
 	changes []delta
-	back    []func() error // takes what was done back, the last first
+	back    []backStep // takes what was done back, the last first
 	dirs    map[string]bool
+	// stays says that the folder is still needed: the files stand between before and after.
+	stays bool
+}
+
+// backStep takes a step back.
+type backStep struct {
+	file string // whose step it was; "" for a directory's
+	undo func() error
 }
 
 // newMover makes the folder that things wait in.
@@ -59,14 +66,19 @@ func (r *Repo) newMover(changes []delta) (*mover, error) {
 		root.Mkdir(path.Join(m.stage, "old"), 0o700),
 	)
 	if err != nil {
-		return nil, errors.Join(err, m.close())
+		m.close()
+		return nil, err
 	}
 	return m, nil
 }
 
-// close removes the folder.
-func (m *mover) close() error {
-	return errors.Join(m.root.RemoveAll(m.stage), m.root.Close())
+// close removes the folder, unless it is needed. Where it cannot be removed, the next
+// move of this tree, or a collection, does so.
+func (m *mover) close() {
+	if !m.stays {
+		_ = removeStage(m.root, m.stage)
+	}
+	_ = m.root.Close() // nothing was written through it
 }
 
 func (m *mover) old(name string) string { return path.Join(m.stage, "old", name) }
@@ -138,8 +150,8 @@ func (m *mover) unchanged(ctx context.Context, a area) error {
 	return m.repo.inTheWay(m.changes)
 }
 
-// rename gives all files their names. After an error all have the ones they had;
-// an [*unmovedError] says where that was not so.
+// rename gives all files their names. After an error all have the ones they had, and
+// have them for good; a [*halfwayError] says where that is not so.
 func (m *mover) rename() error {
 	err := m.forward()
 	if err == nil {
@@ -148,37 +160,18 @@ func (m *mover) rename() error {
 	if err == nil {
 		return nil
 	}
-	var failed []error
-	for _, back := range slices.Backward(m.back) {
-		if e := back(); e != nil {
-			failed = append(failed, e)
-		}
+	half := &halfwayError{err: err, all: len(m.changes)}
+	for _, step := range slices.Backward(m.back) {
+		half.add(step.file, step.undo())
 	}
-	if len(failed) > 0 {
-		return &unmovedError{err: errors.Join(append([]error{err}, failed...)...)}
+	if half.back == nil {
+		half.back = m.syncDirs()
 	}
-	return errors.Join(err, m.syncDirs())
-}
-
-// Halfway reports whether a move was not made and not taken back either. The next
-// command that holds the tree finishes it; see [Repo.Finish].
-func Halfway(err error) bool {
-	var halfway *unmovedError
-	return errors.As(err, &halfway)
-}
-
-// unmovedError says that a move has stopped in the middle.
-type unmovedError struct{ err error }
-
-func (e *unmovedError) Error() string {
-	return fmt.Sprintf("the work tree stands between before and after, and could not be put back: %v", e.err)
-}
-
-func (e *unmovedError) Unwrap() error { return e.err }
-
-// Hint says what to do about it.
-func (e *unmovedError) Hint() string {
-	return "Mend the cause. The next command that works in the tree finishes the move first."
+	if half.back == nil {
+		return err
+	}
+	m.stays = true
+	return half
 }
 
 // forward takes out what goes, and then puts in what comes: a file can come in the
@@ -221,12 +214,12 @@ func (m *mover) takeOut(c delta) error {
 	if err := m.makeDirs(path.Dir(m.old(c.path))); err != nil {
 		return err
 	}
-	m.back = append(m.back, func() error {
+	m.back = append(m.back, backStep{c.path, func() error {
 		if _, err := m.root.Lstat(m.old(c.path)); errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return m.carry(m.old(c.path), c.path)
-	})
+	}})
 	if c.to.isFile() && m.root.Link(c.path, m.old(c.path)) == nil {
 		return nil // until the new one has its name there is the old one
 	}
@@ -250,7 +243,7 @@ func (m *mover) putIn(c delta) error {
 		if _, err := m.root.Lstat(c.path); err == nil {
 			return &Conflict{Paths: []string{c.path}, Why: "this file came in the way"}
 		}
-		m.back = append(m.back, func() error { return m.root.Remove(c.path) })
+		m.back = append(m.back, backStep{c.path, func() error { return m.root.Remove(c.path) }})
 	}
 	err := m.carry(m.new(c.path), c.path)
 	if err != nil && !c.from.isFile() {
@@ -310,7 +303,7 @@ func (m *mover) makeDirs(dir string) error {
 	if err := m.root.Mkdir(dir, 0o777); err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
-	m.back = append(m.back, func() error { return m.root.Remove(dir) })
+	m.back = append(m.back, backStep{undo: func() error { return m.root.Remove(dir) }})
 	if !strings.HasPrefix(dir, m.stage+"/") {
 		m.dirs[path.Dir(dir)], m.dirs[dir] = true, true
 		return nil
@@ -342,9 +335,12 @@ func (m *mover) removeDir(dir string) error {
 		return err //nolint:wrapcheck // names the path
 	}
 	m.dirs[path.Dir(dir)] = true
-	m.back = append(m.back, func() error {
-		return errors.Join(m.root.Mkdir(dir, 0o777), m.root.Chmod(dir, info.Mode().Perm()))
-	})
+	m.back = append(m.back, backStep{undo: func() error {
+		if err := m.root.Mkdir(dir, 0o777); err != nil {
+			return err //nolint:wrapcheck // names the path
+		}
+		return m.root.Chmod(dir, info.Mode().Perm())
+	}})
 	return nil
 }
 

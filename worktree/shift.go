@@ -177,13 +177,7 @@ type Conflict struct {
 
 // Error implements error.
 func (c *Conflict) Error() string {
-	const most = 20
-	shown := c.Paths[:min(len(c.Paths), most)]
-	text := strings.Join(shown, ", ")
-	if more := len(c.Paths) - len(shown); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return fmt.Sprintf("%s: %s", c.Why, text)
+	return fmt.Sprintf("%s: %s", c.Why, listed(c.Paths))
 }
 
 // MergeResult is what became of a work tree.

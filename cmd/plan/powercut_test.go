@@ -32,7 +32,7 @@ type disk struct {
 	copies int
 }
 
-const diskOptions = "loop,noauto_da_alloc,data=writeback,commit=300"
+const diskOptions = "loop,noauto_da_alloc,data=writeback,commit=300,errors=remount-ro"
 
 // newDisk makes a disk. Where none can be made, it says why.
 func newDisk(t *testing.T, image, dir string) (*disk, error) {
@@ -85,22 +85,30 @@ func (d *disk) remove() {
 // kernel stops the file system as if it had been unplugged, so that the image is one
 // of one moment; a copy of it is mounted anew.
 func (d *disk) cut() error {
-	f, err := os.Open(d.dir)
-	if err != nil {
+	const withoutLog = 2 // EXT4_GOING_FLAGS_NOLOGFLUSH
+	if err := shutdown(d.dir, withoutLog); err != nil {
 		return err
-	}
-	const shutdown, withoutLog = 0x8004587d, uint32(2) // EXT4_IOC_SHUTDOWN, EXT4_GOING_FLAGS_NOLOGFLUSH
-	flags := withoutLog
-	_, _, no := unix.Syscall(unix.SYS_IOCTL, f.Fd(), shutdown, uintptr(unsafe.Pointer(&flags)))
-	runtime.KeepAlive(&flags)
-	if err := f.Close(); err != nil || no != 0 {
-		return errors.Join(err, no)
 	}
 	old := d.next()
 	if err := errors.Join(shell("umount", "-l", d.dir), shell("cp", "--sparse=always", old, d.image), os.Remove(old)); err != nil {
 		return err
 	}
 	return d.mount()
+}
+
+// shutdown has the kernel stop a file system: from then on it answers EIO.
+func shutdown(dir string, flags uint32) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	const request = 0x8004587d // EXT4_IOC_SHUTDOWN
+	_, _, no := unix.Syscall(unix.SYS_IOCTL, f.Fd(), request, uintptr(unsafe.Pointer(&flags)))
+	runtime.KeepAlive(&flags)
+	if no != 0 {
+		return errors.Join(no, f.Close())
+	}
+	return f.Close()
 }
 
 // powerCuts is where the power goes while plan works.

@@ -22,7 +22,7 @@ var programs string
 // that name it stands on the PATH, with the race detector where the tests have it.
 func TestMain(m *testing.M) {
 	sandbox.Enter()
-	testscript.Main(withPrograms{m}, map[string]func(){"plan": main})
+	testscript.Main(withPrograms{m}, map[string]func(){"plan": main, "unplug": unplug})
 }
 
 // withPrograms runs the tests with a folder for the program that they start.

@@ -8,6 +8,7 @@ package failpoint
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"sync"
 	"syscall"
@@ -25,13 +26,15 @@ var counter struct {
 func Unsynced() bool { return os.Getenv("PLAN_FAILPOINT_UNSYNCED") != "" }
 
 // Hit marks an instant. The process dies at the N-th one it comes by, N being
-// $PLAN_FAILPOINT; 0 or nothing lets it live. With $PLAN_FAILPOINT_LOG set, the
-// names are added to that file, one a line.
+// $PLAN_FAILPOINT; 0 or nothing lets it live. With $PLAN_FAILPOINT_DO set, it does not
+// die there, but does what that shell command does, and lives on. With
+// $PLAN_FAILPOINT_LOG set instead, the names are added to that file, one a line.
 func Hit(name string) {
 	counter.Lock()
 	defer counter.Unlock()
 	counter.n++
-	if path := os.Getenv("PLAN_FAILPOINT_LOG"); path != "" {
+	do := os.Getenv("PLAN_FAILPOINT_DO")
+	if path := os.Getenv("PLAN_FAILPOINT_LOG"); path != "" && do == "" {
 		f, err := os.OpenFile(
 			path,
 			os.O_CREATE|os.O_APPEND|os.O_WRONLY,
@@ -46,6 +49,13 @@ func Hit(name string) {
 		}
 	}
 	if at, _ := strconv.Atoi(os.Getenv("PLAN_FAILPOINT")); at != counter.n {
+		return
+	}
+	if do != "" {
+		out, err := exec.Command("sh", "-c", do).CombinedOutput() //nolint:gosec // as above
+		if err != nil {
+			panic(fmt.Sprintf("%v\n%s", err, out))
+		}
 		return
 	}
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
