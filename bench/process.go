@@ -92,16 +92,6 @@ func anonymousMemory(pid int) int64 {
 	return 0
 }
 
-// sample is one run of a program against the scripted server.
-type sample struct {
-	wall  time.Duration
-	peak  int64           // KiB
-	own   int64           // KiB
-	first time.Duration   // from the start of the process to its first request; 0 if there was none
-	bytes int             // of the first request
-	gaps  []time.Duration // between requests
-}
-
 // player runs programs, each against a server that has just been started.
 type player struct {
 	self     string // this program, as the launcher
@@ -163,15 +153,4 @@ func (p *player) launch(ctx context.Context, dir string, env, argv []string) (la
 		)
 	}
 	return told, nil
-}
-
-// requests takes in what the server saw.
-func (s *sample) requests(start time.Time, seen []scripted.Seen) {
-	for i, r := range seen {
-		if i == 0 {
-			s.first, s.bytes = r.At.Sub(start), len(r.Body)
-			continue
-		}
-		s.gaps = append(s.gaps, r.At.Sub(seen[i-1].At))
-	}
 }

@@ -2,11 +2,9 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/internal/amount"
 )
 
 // Config is the settings of a run. Keys in TOML and JSON are the same and
@@ -372,45 +370,4 @@ func (c Config) JSON() json.RawMessage {
 		return nil
 	}
 	return data
-}
-
-// Duration is a time span that is written like "90s" or "1h30m".
-type Duration struct{ time.Duration }
-
-// Of makes a Duration.
-func Of(d time.Duration) Duration { return Duration{d} }
-
-// MarshalText writes the form that UnmarshalText reads.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText reads a number with a unit, or several.
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err != nil {
-		return fmt.Errorf("%q is not a duration: write a number with a unit, like \"90s\" or \"10m\"", text)
-	}
-	d.Duration = v
-	return nil
-}
-
-// Size is a number of bytes that is written like "512MiB" or "4GiB".
-type Size int64
-
-// smallestSize is less than any command can do with.
-const smallestSize = 16 << 20
-
-// MarshalText writes the form that UnmarshalText reads.
-func (s Size) MarshalText() ([]byte, error) { return []byte(amount.ExactBytes(int64(s))), nil }
-
-// UnmarshalText reads a whole number with a unit, or of bytes.
-func (s *Size) UnmarshalText(text []byte) error {
-	v, err := amount.ParseBytes(string(text))
-	if err != nil || v != 0 && v < smallestSize {
-		return fmt.Errorf(
-			"%q is not a size: write a whole number with a unit, like \"512MiB\" or \"4GiB\", of at least 16MiB",
-			text,
-		)
-	}
-	*s = Size(v)
-	return nil
 }

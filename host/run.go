@@ -2,121 +2,18 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host/connect"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/phases"
 	"github.com/plan-engine/plan/worktree"
 )
-
-// Request is what a new run is asked to do.
-type Request struct {
-	// Dir is the repository, or a folder in it. Default: ".".
-	Dir string
-
-	// Text is the request.
-	Text string
-
-	// Aim is what the run is for. Default: a change.
-	Aim plan.Aim
-
-	// Continues is the final run whose conversation this one goes on with, as
-	// [Host.ContinueAnswer] fills it in.
-	Continues plan.RunID
-
-	// Review is what a run of plan.AimReview looks at.
-	Review Review
-
-	// Title is what the run is called in lists. Default: the request's first line.
-	Title string
-
-	// ID is that of the run. Default: a new one.
-	ID plan.RunID
-
-	// PlanOnly stops once there is a plan.
-	PlanOnly bool
-
-	// Plan is the text of a plan that is carried out without Explore and Plan.
-	Plan string
-
-	// Auto leaves Explore and Plan out where the words of the request are certain
-	// and no plan is asked for. A note says which way it takes, and why.
-	Auto bool
-
-	// Context is the conversation that Explore starts from, as ReadContext reads it.
-	Context []plan.Message
-
-	Options
-}
-
-// Options say how a run is driven, also one that goes on. The zero value is what
-// the settings say.
-type Options struct {
-	// Settings are laid over those of the files and the environment.
-	Settings config.Config
-
-	// NoTimeout, NoTokens and NoCost lift a limit that was set elsewhere.
-	NoTimeout, NoTokens, NoCost bool
-
-	// AutoApprove waits for no person: what would be asked is allowed. It is never
-	// taken from an earlier process.
-	AutoApprove bool
-
-	// Force asks and denies nothing that a tool does. It is never taken from an
-	// earlier process.
-	Force bool
-
-	// OnDrift is what to do where the work tree changed under the run. Default:
-	// park.
-	OnDrift engine.OnDrift
-
-	// Replan gives the plan up, for this reason.
-	Replan string
-
-	// FreshBaseline runs every check before the work, also where an earlier run
-	// knows the result.
-	FreshBaseline bool
-
-	// Record is a file that keeps what is said to and by the model; Replay is one
-	// that answers in its place.
-	Record, Replay string
-
-	// Mirror keeps the journal of the run in another place, too. Default: none.
-	Mirror Mirror
-}
-
-// applyTo lays the options over other settings.
-func (o Options) applyTo(cfg config.Config) config.Config {
-	cfg = cfg.With(o.Settings)
-	if o.NoTimeout {
-		cfg.Timeout = config.Of(0)
-	}
-	if o.NoTokens {
-		cfg.MaxTokens = 0
-	}
-	if o.NoCost {
-		cfg.MaxCost = 0
-	}
-	return cfg
-}
-
-// End is how a run stands when this process is done with it.
-type End struct {
-	engine.End
-	Run plan.RunID
-
-	// Drafts is how many drafted skills wait for a person.
-	Drafts int
-}
 
 // ErrNotBegun says that a run was interrupted before its first event: nothing was
 // done.
@@ -391,30 +288,6 @@ func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed
 	return err
 }
 
-// stored is the settings as a run keeps them.
-type stored struct {
-	config.Config
-	PlanOnly     bool `json:"plan_only,omitempty"`
-	ChecksByFlag bool `json:"checks_by_flag,omitempty"`
-}
-
-// startConfig is what a run keeps of its settings, without keys.
-func startConfig(cfg config.Config, r Request) json.RawMessage {
-	cfg.Publish = "" // none of a run's business
-	cfg.PublishInterval = config.Of(0)
-	cfg.Terminal = config.TerminalConfig{}
-	cfg.Serve = config.ServeConfig{}
-	data, err := plan.MarshalCompact(stored{
-		Config:       cfg.Public(),
-		PlanOnly:     r.PlanOnly,
-		ChecksByFlag: len(r.Settings.Checks.Required) > 0,
-	})
-	if err != nil {
-		return json.RawMessage("{}") // the settings are plain data; this cannot happen
-	}
-	return data
-}
-
 // chooseWay decides whether a run begins with Implement, as far as that is decided
 // before anything was looked at, and says so.
 func (s *session) chooseWay(r Request, start plan.RunStart) (string, *plan.PlanDoc) {
@@ -440,39 +313,4 @@ func (s *session) chooseWay(r Request, start plan.RunStart) (string, *plan.PlanD
 // wantsPlan reports whether a person asked for what only a plan can be used for.
 func (s *session) wantsPlan(r Request) bool {
 	return r.PlanOnly || isSet(s.cfg.ApprovePlan) || isSet(s.cfg.Critique)
-}
-
-// kitOf are the prompts and tools of a run that goes on: those that it was started
-// with, and for one that was begun elsewhere those of this version.
-func (s *session) kitOf(ctx context.Context, start *plan.RunStart, from story) (phases.Kit, error) {
-	if from.isForeign() {
-		return s.newKit(ctx, start.Request)
-	}
-	return s.loadKit(ctx, start)
-}
-
-// loadKit reads the prompts and tools that a run was started with.
-func (s *session) loadKit(ctx context.Context, start *plan.RunStart) (phases.Kit, error) {
-	data, err := s.db.Blob(ctx, start.Kit)
-	if err != nil {
-		return phases.Kit{}, wrap("read the prompts the run was started with", err)
-	}
-	return phases.DecodeKit(data)
-}
-
-// loadContext reads the frozen conversation that a run was started with.
-func (s *session) loadContext(ctx context.Context, start *plan.RunStart) ([]plan.Message, error) {
-	if start.Context == "" {
-		return nil, nil
-	}
-	const what = "read the conversation the run was started from"
-	data, err := s.db.Blob(ctx, start.Context)
-	if err != nil {
-		return nil, wrap(what, err)
-	}
-	var out []plan.Message
-	if err := json.Unmarshal(data, &out); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return out, nil
 }

@@ -133,21 +133,21 @@ func (s *server) answered(
 	}
 	run, err := s.host.Standing(ctx, a.Run, nil)
 	if err != nil {
-		return nil, d, true, withHint(err)
+		return nil, d, true, err
 	}
 	if run.Parked != nil {
 		letters, all := lettersOf(run, a, c.Params.InputResponses)
 		for _, l := range letters {
 			if _, err := s.host.Tell(ctx, run.ID, l); err != nil {
-				return nil, d, true, withHint(err)
+				return nil, d, true, err
 			}
 		}
 		if !all { // it is left for later
 			d, err = s.document(ctx, run.ID)
-			return nil, d, true, withHint(err)
+			return nil, d, true, err
 		}
 		if err := s.runs.GoOn(run.ID, s.options.Run); err != nil {
-			return nil, d, true, withHint(err)
+			return nil, d, true, err
 		}
 	}
 	res, d, err := s.answer(ctx, c, run.ID, wait, a.Round+1)

@@ -2,9 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +24,8 @@ const (
 type waitArgs struct {
 	WaitS *int `json:"wait_s,omitempty" jsonschema:"seconds to wait for the end before the answer is 'running' (default 45, at most 3600)"`
 }
+
+func (a waitArgs) wait() waitArgs { return a }
 
 func (a waitArgs) long() time.Duration {
 	if a.WaitS == nil {
@@ -100,47 +99,47 @@ func (s *server) addTools(p *sdk.Server) {
 		Description: "Make a change to a repository: explore, plan, implement, and have an independent reviewer " +
 			"prove it by running the result. Takes minutes; where it answers 'running', call plan_wait.",
 		Annotations: changes,
-	}, s.planRun)
+	}, advising(answering(s, s.planRun)))
 	sdk.AddTool(p, &sdk.Tool{
 		Name: "plan_review",
 		Description: "Have an independent reviewer judge the change that a repository's work tree holds, uncommitted " +
 			"files included: it runs the checks and commands of its own, and answers with a verdict and gaps. " +
 			"Nothing is changed, unless fix is given.",
 		Annotations: changes,
-	}, s.planReview)
+	}, advising(answering(s, s.planReview)))
 	sdk.AddTool(p, &sdk.Tool{
 		Name:        "plan_status",
 		Description: "Say how a run stands: its state, verdict, gaps, checks, and what waits for a person.",
 		Annotations: reads,
-	}, s.planStatus)
+	}, advising(s.planStatus))
 	sdk.AddTool(p, &sdk.Tool{
 		Name: "plan_wait",
 		Description: "Wait until a run has ended or needs a person's word, and say how it stands. One that was " +
 			"interrupted, or met a limit, goes on.",
 		Annotations: changes,
-	}, s.planWait)
+	}, advising(answering(s, s.planWait)))
 	sdk.AddTool(p, &sdk.Tool{
 		Name:        "plan_diff",
 		Description: "Show what a run has changed so far, as a patch.",
 		Annotations: reads,
-	}, s.planDiff)
+	}, advising(s.planDiff))
 	sdk.AddTool(p, &sdk.Tool{
 		Name: "plan_tell",
 		Description: "Speak to a run: answer its question, guide it while it goes on, or continue one that has ended " +
 			"with a further request, as a run of its own.",
 		Annotations: changes,
-	}, s.planTell)
+	}, advising(answering(s, s.planTell)))
 	sdk.AddTool(p, &sdk.Tool{
 		Name:        "plan_apply",
 		Description: "Bring the change of a run that worked in a tree of its own over to the repository's work tree.",
 		Annotations: changes,
-	}, s.planApply)
+	}, advising(s.planApply))
 	if s.options.AllowDecisions {
 		sdk.AddTool(p, &sdk.Tool{
 			Name:        "plan_decide",
 			Description: "Allow or refuse what a run waits with, by the call and the digest that plan_status names.",
 			Annotations: changes,
-		}, s.planDecide)
+		}, advising(answering(s, s.planDecide)))
 	}
 }
 
@@ -149,19 +148,16 @@ func (s *server) planRun(
 	c *sdk.CallToolRequest,
 	a runArgs,
 ) (*sdk.CallToolResult, Document, error) {
-	if res, d, found, err := s.answered(ctx, c, a.waitArgs); found {
-		return res, d, err
-	}
 	r := host.Request{
 		PlanOnly: a.PlanOnly,
 		Options:  s.options.Run,
 	}
 	var err error
 	if r.Text, err = host.ReadRequest(a.Request, `{"request": "Fix the flaky retry test"}`); err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	if r.Dir, err = s.repo(a.Repo); err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	if a.Worktree {
 		r.Settings.Worktree = &a.Worktree
@@ -178,9 +174,6 @@ func (s *server) planReview(
 	c *sdk.CallToolRequest,
 	a reviewArgs,
 ) (*sdk.CallToolResult, Document, error) {
-	if res, d, found, err := s.answered(ctx, c, a.waitArgs); found {
-		return res, d, err
-	}
 	r := host.Request{
 		Aim:  plan.AimReview,
 		Text: strings.TrimSpace(a.Request),
@@ -192,7 +185,7 @@ func (s *server) planReview(
 	}
 	var err error
 	if r.Dir, err = s.repo(a.Repo); err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	r.Settings.Checks.Required = append(slices.Clone(r.Settings.Checks.Required), a.Checks...)
 	return s.begin(ctx, c, r, a.waitArgs)
@@ -207,7 +200,7 @@ func (s *server) begin(
 ) (*sdk.CallToolResult, Document, error) {
 	id, err := s.runs.Begin(r)
 	if err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	return s.answer(ctx, c, id, a, 0)
 }
@@ -222,17 +215,17 @@ func (s *server) answer(
 	round int,
 ) (*sdk.CallToolResult, Document, error) {
 	if err := s.runs.Await(ctx, id, a.long(), progressOf(ctx, c)); err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	run, err := s.host.Standing(ctx, id, nil)
 	if err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	if forms, err := s.ask(c, run, round); forms != nil || err != nil {
-		return forms, Document{}, withHint(err)
+		return forms, Document{}, err
 	}
 	d, err := s.document(ctx, id)
-	return nil, d, withHint(err)
+	return nil, d, err
 }
 
 func (s *server) planStatus(
@@ -242,10 +235,10 @@ func (s *server) planStatus(
 ) (*sdk.CallToolResult, Document, error) {
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	d, err := s.document(ctx, id)
-	return nil, d, withHint(err)
+	return nil, d, err
 }
 
 func (s *server) planWait(
@@ -253,20 +246,17 @@ func (s *server) planWait(
 	c *sdk.CallToolRequest,
 	a waitForArgs,
 ) (*sdk.CallToolResult, Document, error) {
-	if res, d, found, err := s.answered(ctx, c, a.waitArgs); found {
-		return res, d, err
-	}
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	run, err := s.host.Standing(ctx, id, nil)
 	if err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	if run.Parked != nil && goesOnByItself(run.Parked.Reason) {
 		if err := s.runs.GoOn(id, s.options.Run); err != nil {
-			return nil, Document{}, withHint(err)
+			return nil, Document{}, err
 		}
 	}
 	return s.answer(ctx, c, id, a.waitArgs, 0)
@@ -284,23 +274,23 @@ func goesOnByItself(r plan.ParkReason) bool {
 func (s *server) planDiff(ctx context.Context, _ *sdk.CallToolRequest, a diffArgs) (*sdk.CallToolResult, Diff, error) {
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, Diff{}, withHint(err)
+		return nil, Diff{}, err
 	}
 	run, err := s.host.Load(ctx, id)
 	if err != nil {
-		return nil, Diff{}, withHint(err)
+		return nil, Diff{}, err
 	}
 	d := Diff{Run: id}
 	if d.Stat, err = s.host.SizeOf(ctx, run); err != nil || a.Stat {
-		return nil, d, withHint(err)
+		return nil, d, err
 	}
 	change, err := s.host.ChangeOf(ctx, run)
 	if err != nil {
-		return nil, d, withHint(err)
+		return nil, d, err
 	}
 	d.Patch, err = change.Diff(ctx)
 	d.Patch = clean(d.Patch)
-	return nil, d, withHint(err)
+	return nil, d, err
 }
 
 func (s *server) planTell(
@@ -308,12 +298,9 @@ func (s *server) planTell(
 	c *sdk.CallToolRequest,
 	a tellArgs,
 ) (*sdk.CallToolResult, Document, error) {
-	if res, d, found, err := s.answered(ctx, c, a.waitArgs); found {
-		return res, d, err
-	}
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	l := host.Letter{Text: a.Text}
 	if a.After {
@@ -321,14 +308,14 @@ func (s *server) planTell(
 	}
 	heard, err := s.host.Tell(ctx, id, l)
 	if err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	if heard.Continuation != "" {
 		id = heard.Continuation
 	}
 	if heard.Driver == nil {
 		if err := s.runs.GoOn(id, s.options.Run); err != nil {
-			return nil, Document{}, withHint(err)
+			return nil, Document{}, err
 		}
 	}
 	return s.answer(ctx, c, id, a.waitArgs, 0)
@@ -341,17 +328,17 @@ func (s *server) planApply(
 ) (*sdk.CallToolResult, host.ApplyResult, error) {
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, host.ApplyResult{}, withHint(err)
+		return nil, host.ApplyResult{}, err
 	}
 	run, err := s.host.Load(ctx, id)
 	if err == nil {
 		err = host.RequireApproved(run, false)
 	}
 	if err != nil {
-		return nil, host.ApplyResult{}, withHint(err)
+		return nil, host.ApplyResult{}, err
 	}
 	moved, err := s.host.Apply(ctx, run, host.Apply{})
-	return nil, moved, withHint(err)
+	return nil, moved, err
 }
 
 func (s *server) planDecide(
@@ -359,15 +346,12 @@ func (s *server) planDecide(
 	c *sdk.CallToolRequest,
 	a decideArgs,
 ) (*sdk.CallToolResult, Document, error) {
-	if res, d, found, err := s.answered(ctx, c, a.waitArgs); found {
-		return res, d, err
-	}
 	id, err := s.run(ctx, a.Run)
 	if err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	if a.Call == "" || a.Digest == "" {
-		return nil, Document{}, withHint(hint.New("call and digest are needed", "plan_status names both."))
+		return nil, Document{}, hint.New("call and digest are needed", "plan_status names both.")
 	}
 	_, err = s.host.Decide(ctx, id, host.Decision{
 		Approve: a.Approve,
@@ -379,58 +363,7 @@ func (s *server) planDecide(
 		err = s.runs.GoOn(id, s.options.Run)
 	}
 	if err != nil {
-		return nil, Document{}, withHint(err)
+		return nil, Document{}, err
 	}
 	return s.answer(ctx, c, id, a.waitArgs, 0)
-}
-
-// readRun is a run as a resource.
-func (s *server) readRun(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-	id, err := s.run(ctx, strings.TrimPrefix(r.Params.URI, resourcePrefix))
-	if err != nil {
-		return nil, sdk.ResourceNotFoundError(r.Params.URI) //nolint:wrapcheck // the protocol's own error for it
-	}
-	d, err := s.document(ctx, id)
-	if err != nil {
-		return nil, withHint(err)
-	}
-	run, err := s.host.Standing(ctx, id, nil)
-	if err != nil {
-		return nil, withHint(err)
-	}
-	whole := struct {
-		Document
-		Plan   string `json:"plan,omitempty"`
-		Report string `json:"report,omitempty"`
-	}{
-		Document: d,
-		Report:   clean(run.Report),
-	}
-	if doc := run.Plan(); doc != nil {
-		whole.Plan = clean(doc.Text)
-	}
-	data, err := json.Marshal(whole)
-	if err != nil {
-		return nil, fmt.Errorf("encode run %s: %w", id, err)
-	}
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{
-		URI:      r.Params.URI,
-		MIMEType: "application/json",
-		Text:     string(data),
-	}}}, nil
-}
-
-// resourcePrefix begins the addresses of runs.
-const resourcePrefix = "plan://runs/"
-
-// withHint is an error with what to do about it, as a model reads it.
-func withHint(err error) error {
-	if err == nil {
-		return nil
-	}
-	text := err.Error()
-	if advice := hint.Of(err); advice != "" {
-		text += ". " + advice
-	}
-	return errors.New(clean(text))
 }
