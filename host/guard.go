@@ -201,6 +201,10 @@ func (g *guard) withheld(dir, path string) bool {
 	return !g.force && g.policy.Withholds(dir, path)
 }
 
+// denied reports whether the user's rules, or those of a repository that is trusted, deny
+// that a file of dir is read.
+func (g *guard) denied(dir, path string) bool { return !g.force && g.policy.Denies(dir, path) }
+
 // observe takes over what people have allowed for longer than one call.
 func (g *guard) observe(events ...plan.Event) {
 	if g == nil {

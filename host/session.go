@@ -321,6 +321,7 @@ func (s *session) newPhases(
 		AutoApprove:    s.autoApprove,
 		Watch:          s.guard.watch,
 		Withheld:       s.guard.withheld,
+		Denied:         s.guard.denied,
 		Adviser:        s.learn,
 		Remember:       s.learn.Remember,
 		Recall:         s.learn.Recall,

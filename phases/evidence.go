@@ -17,6 +17,16 @@ import (
 // be read in the tree.
 const diffLimit = 60_000
 
+// hidden is a review's brief without what rules deny that is read.
+func (ph *Phases) hidden(b plan.Brief) plan.Brief {
+	if ph.cfg.Denied == nil {
+		return b
+	}
+	denied := func(path string) bool { return ph.cfg.Denied("", path) }
+	b.Diff, b.Since = review.Hide(b.Diff, denied), review.Hide(b.Since, denied)
+	return b
+}
+
 // changeText shows the change: all of it in the first review, later in short,
 // with what is new in full.
 func changeText(b plan.Brief) string {

@@ -119,7 +119,7 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error
 		"INSTRUCTIONS": ph.instructions(),
 		"REQUEST":      request(b),
 		"PLAN":         strings.TrimSpace(planOf(b) + "\n\n" + replacedPlan(b)),
-		"DIFF":         strings.TrimSpace(changeText(b) + "\n\n" + leftText(b)),
+		"DIFF":         strings.TrimSpace(changeText(ph.hidden(b)) + "\n\n" + leftText(b)),
 		"CHECKS":       checks,
 		"NOTICED":      noticedText(b.Noticed, b.Checks),
 		"GAPS":         strings.TrimSpace(gapText(b.Gaps) + "\n\n" + answersText(b.Gaps, b.Closing) + "\n\n" + last),

@@ -121,6 +121,9 @@ type Config struct {
 	// Withheld reports whether rules do not let a file of dir be read that no call has
 	// named. Nil: no file is.
 	Withheld func(dir, path string) bool
+	// Denied reports whether rules that the user answers for deny that a file of dir is
+	// read: a reviewer is shown that it changed, and not how. Nil: none is.
+	Denied func(dir, path string) bool
 	// AutoApprove answers yes where a call needs a person.
 	AutoApprove bool
 	// NobodyAnswers says that no person will ever answer a question: the model

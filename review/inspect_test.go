@@ -114,6 +114,20 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// TestHide: what is hidden keeps its head, under either of its names.
+func TestHide(t *testing.T) {
+	t.Parallel()
+	moved := "diff --git a/key b/c.txt\nsimilarity index 50%\nrename from key\nrename to c.txt\n" +
+		"--- a/key\n+++ b/c.txt\n@@ -1 +1 @@\n-x\n+y\n"
+	other := patchOf("a.go", "", "-key", "+diff --git a/key b/key")
+	got := review.Hide(moved+other+patchOf("key", "", "-x", "+y", "+z"), func(path string) bool { return path == "key" })
+	const note = "[its text is not shown: rules deny that it is read. "
+	head, _, _ := strings.Cut(moved, "@@")
+	if !strings.HasPrefix(got, head+note+"+1 -1 lines]\n"+other+"diff --git a/key") || !strings.HasSuffix(got, note+"+2 -1 lines]\n") {
+		t.Errorf("it shows\n%s", got)
+	}
+}
+
 func FuzzInspect(f *testing.F) {
 	f.Add("diff --git a/x b/x\n@@ -1,2 +1,2 @@\n-a\n+b\n c\ndiff --git \"a/\\303\" b/y z\n@@ -1 +1")
 	f.Fuzz(func(t *testing.T, patch string) {

@@ -87,3 +87,21 @@ func Summary(diff string) string {
 	}
 	return b.String()
 }
+
+// Hide leaves out of a patch what it does to the files that are hidden: that it does
+// something to them stays.
+func Hide(diff string, hidden func(path string) bool) string {
+	var b strings.Builder
+	for _, text := range patch.Files(diff) {
+		changes := readPatch(text)
+		if len(changes) != 1 || !hidden(changes[0].path) && (changes[0].old == "" || !hidden(changes[0].old)) {
+			b.WriteString(text)
+			continue
+		}
+		head, _, _ := strings.Cut(text, "\n@@ ")
+		head, _, _ = strings.Cut(head, "\nGIT binary patch")
+		fmt.Fprintf(&b, "%s\n[its text is not shown: rules deny that it is read. +%d -%d lines]\n",
+			strings.TrimSuffix(head, "\n"), len(changes[0].added), len(changes[0].removed))
+	}
+	return b.String()
+}

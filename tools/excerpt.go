@@ -56,10 +56,11 @@ type Region struct {
 }
 
 // Excerpt shows parts of a file. What cannot be shown, such as a file that is
-// gone, is binary or leads outside, is none; false says so.
+// gone, is binary or leads outside, is none; false says so. Nor is one that rules
+// withhold: no call has named it.
 func (s *Set) Excerpt(ctx context.Context, w Wanted) (Excerpt, bool) {
 	name, problem := s.rel(w.Path)
-	if problem != "" {
+	if problem != "" || s.withheld(name) {
 		return Excerpt{}, false
 	}
 	r := &reader{root: s.root}

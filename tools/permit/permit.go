@@ -204,6 +204,17 @@ func (p *Policy) Withholds(dir, path string) bool {
 	return p.Judge(Call{Tool: "grep", Paths: []string{path}, Dir: dir}).Action != Allow
 }
 
+// Denies reports whether rules deny that a file, relative to dir, is read. Those that may
+// only tighten have no say: a repository that nobody trusts keeps nothing from a reviewer
+// of its change.
+func (p *Policy) Denies(dir, path string) bool {
+	trusted := &Policy{
+		place:  p.place,
+		layers: slices.DeleteFunc(slices.Clone(p.layers), func(l Layer) bool { return l.Tightens }),
+	}
+	return trusted.Judge(Call{Tool: "read", Paths: []string{path}, Dir: dir}).Action == Deny
+}
+
 // changed are the files that a call runs and that rules were not given for.
 func (p *Policy) changed(c Call) []string {
 	if p.place.Changed == nil || c.Command == "" {
