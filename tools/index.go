@@ -31,7 +31,7 @@ type Index struct {
 	trees  []*indexedTree // the one that was used last comes last
 	parsed map[parsedKey][]syntax.Symbol
 	kept   int // definitions in parsed
-	lines  map[mentionKey][]string
+	lines  map[mentionKey]mentioned
 	held   int // lines of all of them
 }
 
@@ -59,7 +59,7 @@ func NewIndex(path string) *Index {
 		languages: syntax.New(),
 		store:     sync.OnceValue(func() *words.Store { return words.Open(path) }),
 		parsed:    map[parsedKey][]syntax.Symbol{},
-		lines:     map[mentionKey][]string{},
+		lines:     map[mentionKey]mentioned{},
 	}
 }
 
@@ -130,23 +130,24 @@ func (x *Index) keep(of parsedKey, all []syntax.Symbol) {
 	x.parsed[of] = all
 }
 
-// mentions are the lines that answered the same question of a text before.
-func (x *Index) mentions(of mentionKey) ([]string, bool) {
+// mentions is what answered the same question of a text before.
+func (x *Index) mentions(of mentionKey) (mentioned, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	lines, ok := x.lines[of]
-	return lines, ok
+	found, ok := x.lines[of]
+	return found, ok
 }
 
-// keepMentions remembers them.
-func (x *Index) keepMentions(of mentionKey, lines []string) {
+// keepMentions remembers it.
+func (x *Index) keepMentions(of mentionKey, found mentioned) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.held += len(lines) + 1; x.held > keptLines {
+	size := len(found.lines) + len(found.heirs) + 1
+	if x.held += size; x.held > keptLines {
 		clear(x.lines)
-		x.held = len(lines) + 1
+		x.held = size
 	}
-	x.lines[of] = lines
+	x.lines[of] = found
 }
 
 // source is one file of code.

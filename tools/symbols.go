@@ -122,6 +122,7 @@ type nameQuery struct {
 	exact     string
 	name      string // in lower case
 	container string // in lower case; "" for any
+	owner     string // the last part of it, as it is written
 }
 
 // newWanted reads a query as people write it: with the dots, colons or arrows of
@@ -133,8 +134,9 @@ func newWanted(query string) nameQuery {
 	w := nameQuery{exact: dotted}
 	if i := strings.LastIndex(dotted, "."); i >= 0 {
 		w.exact, w.container = dotted[i+1:], strings.ToLower(dotted[:i])
+		w.owner = dotted[:i][strings.LastIndex(dotted[:i], ".")+1:]
 		if slices.Contains([]string{"exports", "module.exports", "this", "self"}, w.container) {
-			w.container = ""
+			w.container, w.owner = "", ""
 		}
 	}
 	w.name = strings.ToLower(w.exact)

@@ -27,6 +27,10 @@ type mentionSearch struct {
 	single bool
 	below  string // the folder that is asked about
 	page   mentionPage
+	// heirs are types that say that they are of what the name is a member of, or of one
+	// of those.
+	heirs heirs
+	found heirs // types that inherit from the name
 	// withheld are files with mentions that rules do not let be read along with others.
 	withheld int
 }
@@ -34,6 +38,7 @@ type mentionSearch struct {
 // mentioned is what came of one file.
 type mentioned struct {
 	lines   []string
+	heirs   []heir // types that inherit from the name
 	parsed  int
 	skipped error
 	err     error
@@ -61,7 +66,7 @@ func (s *Set) findMentions(
 		return loop.Result{}, fmt.Errorf("symbols: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(answer.lines)) {
-		q.add(name, answer.lines[name])
+		q.add(name, mentioned{lines: answer.lines[name]})
 	}
 	bySyntax := files
 	switch {
@@ -72,8 +77,18 @@ func (s *Set) findMentions(
 			return slices.Contains(answer.by, s.index.languages.Of(f.name).Name())
 		})
 	}
+	if kind == findImplementations && q.want.owner != "" {
+		if q.heirs, err = q.findHeirs(ctx, bySyntax); err != nil {
+			return loop.Result{}, err
+		}
+	}
 	holding := mentioning(bySyntax, words.Seek(q.want.exact, true))
 	looked, failed, err := q.searchAll(ctx, holding)
+	if q.module != "" && q.page.shown == 0 && !strings.Contains(query, "/") { // a member, such as p.h
+		q.module, q.want = "", newWanted(query)
+		holding = mentioning(bySyntax, words.Seek(q.want.exact, true))
+		looked, failed, err = q.searchAll(ctx, holding)
+	}
 	if err != nil || failed != nil {
 		return orFailed(failed), err
 	}
@@ -119,7 +134,7 @@ func (q *mentionSearch) search(
 				return looked, &res, nil
 			}
 			parsed += r.parsed
-			if q.add(batch[i].name, r.lines); !q.page.full {
+			if q.add(batch[i].name, r); !q.page.full {
 				looked++
 			}
 		}
@@ -131,41 +146,26 @@ func (q *mentionSearch) search(
 }
 
 // add shows what was found in the next file, unless rules withhold it.
-func (q *mentionSearch) add(name string, lines []string) {
-	if len(lines) > 0 && !q.single && q.set.withheld(name) {
+func (q *mentionSearch) add(name string, found mentioned) {
+	if len(found.lines) > 0 && !q.single && q.set.withheld(name) {
 		q.withheld++
 		return
 	}
-	q.page.add(name, lines, q.single)
+	q.found = append(q.found, found.heirs...)
+	q.page.add(name, found.lines, q.single)
 }
 
-// askForModule makes the search one for imports, if what is asked for is a path or one
-// of the files.
+// askForModule makes the search one for imports, if what is asked for is a path, one of
+// the files, or named like a file.
 func (q *mentionSearch) askForModule(query string, files []source) {
 	query = strings.Trim(strings.TrimSpace(query), "\"'`<>")
 	in := "/" + query
-	if !strings.Contains(query, "/") && !slices.ContainsFunc(files, func(f source) bool {
-		return f.name == query || strings.HasSuffix(f.name, in)
-	}) {
+	if !strings.Contains(query, "/") && q.set.index.languages.Of(query) == nil &&
+		!slices.ContainsFunc(files, func(f source) bool { return f.name == query || strings.HasSuffix(f.name, in) }) {
 		return
 	}
 	q.module = moduleName(path.Clean(query))
 	q.want = nameQuery{exact: path.Base(q.module), name: strings.ToLower(path.Base(q.module))}
-}
-
-// moduleName is a path as imports write it: without what the name of a source file
-// ends with, and without the file that stands for its folder.
-func moduleName(name string) string {
-	if dir, ok := strings.CutSuffix(name, "/__init__.py"); ok {
-		return dir
-	}
-	if ext := path.Ext(name); strings.TrimLeft(ext, ".abcdefghijklmnopqrstuvwxyz") == "" && len(ext) <= len(".d.ts") {
-		name = strings.TrimSuffix(name, ext)
-	}
-	if dir, ok := strings.CutSuffix(name, "/index"); ok && dir != "" {
-		return dir
-	}
-	return name
 }
 
 // imports reports whether an import in a file is one of the module: from where the
@@ -185,6 +185,28 @@ func (q *mentionSearch) imports(file, written string) bool {
 		strings.HasSuffix(q.module, "/"+written) || path.Join(path.Dir(file), written) == q.module
 }
 
+// imported reports whether an import may be one of the wanted member. What only ends
+// like it, as the name of a file does, is another's.
+func (w nameQuery) imported(module string) bool {
+	return w.container == "" || !strings.HasSuffix(module, "."+w.exact) ||
+		strings.HasSuffix("."+strings.ToLower(module), "."+w.container+"."+w.name)
+}
+
+// moduleName is a path as imports write it: without what the name of a source file
+// ends with, and without the file that stands for its folder.
+func moduleName(name string) string {
+	if dir, ok := strings.CutSuffix(name, "/__init__.py"); ok {
+		return dir
+	}
+	if ext := path.Ext(name); strings.TrimLeft(ext, ".abcdefghijklmnopqrstuvwxyz") == "" && len(ext) <= len(".d.ts") {
+		name = strings.TrimSuffix(name, ext)
+	}
+	if dir, ok := strings.CutSuffix(name, "/index"); ok && dir != "" {
+		return dir
+	}
+	return name
+}
+
 // file finds the mentions in one file that are asked for, as lines of the result.
 func (q *mentionSearch) file(ctx context.Context, r *reader, f source) mentioned {
 	of := mentionKey{
@@ -195,15 +217,16 @@ func (q *mentionSearch) file(ctx context.Context, r *reader, f source) mentioned
 		query:     q.want.container,
 		module:    q.module,
 	}
-	if f.held == nil {
+	if f.held == nil || len(q.heirs) > 0 { // what heirs there are is not this file's to say
 		return q.parse(ctx, r, f)
 	}
-	if lines, ok := q.set.index.mentions(of); ok {
-		return mentioned{lines: lines, parsed: f.size}
+	if found, ok := q.set.index.mentions(of); ok {
+		found.parsed = f.size
+		return found
 	}
 	out := q.parse(ctx, r, f)
 	if out.skipped == nil && out.err == nil && ctx.Err() == nil {
-		q.set.index.keepMentions(of, out.lines)
+		q.set.index.keepMentions(of, out)
 	}
 	return out
 }
@@ -225,66 +248,40 @@ func (q *mentionSearch) parse(ctx context.Context, r *reader, f source) mentione
 	out := mentioned{parsed: len(text)}
 	mentions := file.Mentions(f.name, q.want.exact)
 	if q.kind == findImplementations {
-		out.lines = q.implementations(file.Symbols, mentions)
+		out.lines, out.heirs = q.implementations(f.name, file.Symbols, mentions)
 		return out
 	}
 	for _, m := range mentions {
 		switch {
 		case q.module != "" && (m.Role != syntax.Import || !q.imports(f.name, m.Module)):
+		case q.module == "" && m.Role == syntax.Import && !q.want.imported(m.Module):
 		case q.kind == findCallers && m.Role != syntax.Call:
 		default:
-			out.lines = append(out.lines, mentionLine(m))
+			out.add(m)
 		}
 	}
 	return out
 }
 
+// add tells of a mention. A line that has the name twice for the same is told once.
+func (m *mentioned) add(mention syntax.Mention) {
+	head := mentionHead(mention)
+	if last := len(m.lines) - 1; last < 0 || !strings.HasPrefix(m.lines[last], head+" ") {
+		m.lines = append(m.lines, mentionLine(mention))
+	}
+}
+
 // mentionLine is a mention in a line of output.
-func mentionLine(m syntax.Mention) string {
-	in := ""
-	if m.In.Name != "" {
-		in = " in " + m.In.Full()
-	}
-	return fmt.Sprintf("%d %s%s  %s", m.Line, m.Role, in, m.Text)
-}
+func mentionLine(m syntax.Mention) string { return mentionHead(m) + within(m) + "  " + m.Text }
 
-// implementations are the definitions of the name that have a body, and the types
-// that declare to be one of it.
-func (q *mentionSearch) implementations(all []syntax.Symbol, mentions []syntax.Mention) []string {
-	var lines []string
-	add := func(s syntax.Symbol) {
-		if line := s.String(); !slices.Contains(lines, line) {
-			lines = append(lines, line)
-		}
-	}
-	for _, s := range all {
-		if q.want.rank(s) == 4 && !isBare(s) && !isAbstract(s, all) {
-			add(s)
-		}
-	}
-	for _, m := range mentions {
-		if m.Role == syntax.Extends && m.In.Name != "" {
-			add(m.In)
-		}
-	}
-	return lines
-}
+func mentionHead(m syntax.Mention) string { return fmt.Sprintf("%d %s", m.Line, m.Role) }
 
-// isBare reports whether a definition has no body that could implement something.
-func isBare(s syntax.Symbol) bool {
-	switch s.Kind {
-	case "declaration", "alias", "interface", "trait", "test":
-		return true
+// within says which definition a mention is in.
+func within(m syntax.Mention) string {
+	if m.In.Name == "" {
+		return ""
 	}
-	return s.Asked
-}
-
-// isAbstract reports whether a method is one that an interface or a trait asks for.
-func isAbstract(s syntax.Symbol, all []syntax.Symbol) bool {
-	return slices.ContainsFunc(all, func(in syntax.Symbol) bool {
-		around := in.First <= s.First && s.Last <= in.Last && in.Full() == s.Container
-		return around && (in.Kind == "interface" || in.Kind == "trait")
-	})
+	return " in " + m.In.Full()
 }
 
 // result is what was found as a tool's result.

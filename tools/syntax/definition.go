@@ -80,7 +80,7 @@ func definitionOf(m *sitter.QueryMatch, kinds []string, text []byte) (Symbol, bo
 			d.Asked = true
 		case "inner":
 			d.inner = true
-		case "unused":
+		case "unused", "names":
 		default:
 			d.setExtent(node, kind, text)
 		}

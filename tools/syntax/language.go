@@ -23,7 +23,8 @@ import (
 )
 
 // Each query captures definitions under the name of their kind, with @name and
-// sometimes @receiver inside. Where several patterns of a query name the same
+// sometimes @receiver inside. Strings in what is @names name things, as identifiers do:
+// what a module exports, or a member. Where several patterns of a query name the same
 // thing the first of them counts.
 //
 //go:embed queries/*.scm

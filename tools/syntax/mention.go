@@ -29,7 +29,10 @@ type Mention struct {
 	In Symbol
 	// Module is what an import names, as it is written.
 	Module string
-	Text   string // its line
+	// Unnamed is the last line of a class that has no name and declares here to be one
+	// of the name; 0 where there is none.
+	Unnamed int
+	Text    string // its line
 }
 
 // Mentions finds the places where a name stands, in the order of the text. A place
@@ -59,6 +62,7 @@ func (f *File) Mentions(path, name string) []Mention {
 			Module: module,
 			Text:   text,
 		}
+		m.Unnamed = f.unnamedHeir(uint(at), uint(at+len(name)))
 		if in := f.around(uint(at)); in != nil {
 			m.In = *in
 		}
@@ -116,7 +120,7 @@ func (f *File) defines(at uint) bool {
 }
 
 // roleAt says what the word at a place is for. It is false for a word that is part of
-// a comment or of a text.
+// a comment, or of a text that does not name anything.
 func (f *File) roleAt(start, end uint) (role Role, module string, ok bool) {
 	n := f.tree.RootNode().NamedDescendantForByteRange(start, end)
 	if n == nil {
@@ -133,7 +137,14 @@ func (f *File) roleAt(start, end uint) (role Role, module string, ok bool) {
 		}
 		return Use, "", true
 	case strings.Contains(kind, "string"):
-		return f.imported(n)
+		if role, module, ok = f.imported(n); !ok && f.naming(n) {
+			for p := n.Parent(); p != nil && strings.Contains(p.Kind(), "string"); p = p.Parent() {
+				n = p
+			}
+			role, module = f.role(n)
+			return role, module, true
+		}
+		return role, module, ok
 	}
 	return "", "", false
 }
@@ -238,42 +249,25 @@ func (f *File) calls(p, child *sitter.Node) bool {
 	return false
 }
 
-// inherits reports whether a node says that a type is one of what its child names.
-func inherits(p, child *sitter.Node) bool {
-	switch p.Kind() {
-	case "class_heritage", "extends_clause", "implements_clause", "extends_type_clause", "superclass",
-		"super_interfaces", "extends_interfaces", "base_class_clause":
-		return true
-	case "argument_list": // of a class of Python
-		outer := p.Parent()
-		return outer != nil && outer.Kind() == "class_definition"
-	case "impl_item":
-		return sameNode(p.ChildByFieldName("trait"), child)
-	case "trait_bounds":
-		outer := p.Parent()
-		return outer != nil && outer.Kind() == "trait_item"
-	case "field_declaration": // embedded in a struct of Go
-		return p.ChildByFieldName("name") == nil && p.ChildByFieldName("declarator") == nil
-	case "type_elem": // embedded in an interface of Go
-		outer := p.Parent()
-		return outer != nil && outer.Kind() == "interface_type"
-	}
-	return false
-}
-
 // isLast reports whether a node is a dotted name that ends with its child.
 func isLast(p, child *sitter.Node) bool {
-	for _, field := range []string{"property", "field", "attribute", "name"} {
+	for _, field := range []string{"property", "field", "attribute", "name", "index"} {
 		if !sameNode(p.ChildByFieldName(field), child) {
 			continue
 		}
 		switch p.Kind() {
+		case "subscript_expression":
+			return strings.Contains(child.Kind(), "string") // another index is a value
 		case "member_expression", "selector_expression", "field_expression", "attribute", "scoped_identifier",
 			"scoped_type_identifier", "qualified_identifier", "qualified_type", "nested_type_identifier":
 			return true
 		}
 	}
-	return p.Kind() == "dotted_name" && sameNode(p.NamedChild(p.NamedChildCount()-1), child)
+	switch p.Kind() {
+	case "dotted_name", "scoped_type_identifier": // the latter has no fields in Java
+		return sameNode(p.NamedChild(p.NamedChildCount()-1), child)
+	}
+	return false
 }
 
 // wraps reports whether a node adds to a name without another meaning.

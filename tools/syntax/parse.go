@@ -3,6 +3,7 @@ package syntax
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	sitter "github.com/tree-sitter/go-tree-sitter"
 )
@@ -19,6 +20,8 @@ type File struct {
 
 	text []byte
 	tree *sitter.Tree // nil where there is none
+	// names are the parts of the text whose strings name what code defines.
+	names [][2]uint
 }
 
 // Parse finds the definitions in a text, which must not change before the file is
@@ -48,6 +51,12 @@ func (l *Language) Parse(ctx context.Context, path string, text []byte) (*File, 
 	kinds := l.compiled.CaptureNames()
 	matches := cursor.Matches(l.compiled, tree.RootNode(), text)
 	for m := matches.Next(); m != nil; m = matches.Next() {
+		for _, capture := range m.Captures {
+			if kinds[capture.Index] == "names" {
+				start, end := capture.Node.ByteRange()
+				f.names = append(f.names, [2]uint{start, end})
+			}
+		}
 		if d, ok := definitionOf(m, kinds, text); ok {
 			d.Path = path
 			defs = append(defs, d)
@@ -63,6 +72,12 @@ func (f *File) Close() {
 		f.tree.Close()
 		f.tree = nil
 	}
+}
+
+// naming reports whether a string names what code defines, as some texts do.
+func (f *File) naming(n *sitter.Node) bool {
+	start, end := n.ByteRange()
+	return slices.ContainsFunc(f.names, func(in [2]uint) bool { return in[0] <= start && end <= in[1] })
 }
 
 // around is the innermost definition that a place in the text is in, nil for none.

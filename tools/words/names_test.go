@@ -33,9 +33,11 @@ func TestDefined(t *testing.T) {
 		"type T struct {\n\t*Page\n\tio.Closer\n\tio.run()\n}":    {"Page Closer", "run"},
 		"class User(Base, metaclass=Meta):\n    show(self)\n":     {"User Base Meta", "show"},
 		"class A extends B implements C { run(D) }":               {"A B C", ""},
-		"a == b":                       {"", "a"},
-		"load\t=\t1":                   {"load", ""},
-		"for x in load(save(1)): pass": {"", "load"},
+		"r = new Task() {\n  run() {}\n}":                         {"Task", ""},
+		"r = new Task(load)":                                      {"", "Task load"},
+		"a == b":                                                  {"", "a"},
+		"load\t=\t1":                                              {"load", ""},
+		"for x in load(save(1)): pass":                            {"", "load"},
 	} {
 		names := string(words.Defined(x.Index([]byte(text))))
 		for name := range strings.FieldsSeq(want.defined) {

@@ -21,7 +21,7 @@ const (
 )
 
 // magic begins a file; another version of it is another file.
-const magic = "words of plan 3\n"
+const magic = "words of plan 4\n"
 
 // Key is which text words are of.
 type Key [16]byte

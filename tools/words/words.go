@@ -235,7 +235,11 @@ func definesLikely(text []byte, start, end int) bool {
 	case '.':
 		return at(next) == '\n' && aloneInLine(text[:last])
 	default:
-		return inWord(b) && !endsExpression(text[:last+1])
+		word := lastWord(text[:last+1])
+		if string(word) == "new" {
+			return opensBody(text[next:]) // of a class without a name
+		}
+		return inWord(b) && !endsExpression(word)
 	}
 }
 
@@ -279,14 +283,19 @@ func opensBody(rest []byte) bool {
 	return bytes.HasSuffix(bytes.TrimRight(line, " \t\r"), []byte("{"))
 }
 
-// endsExpression reports whether a text ends with a word behind which a value stands.
-func endsExpression(text []byte) bool {
+// lastWord is the word that a text ends with.
+func lastWord(text []byte) []byte {
 	start := len(text)
 	for start > 0 && inWord(text[start-1]) {
 		start--
 	}
-	switch string(text[start:]) {
-	case "return", "await", "new", "throw", "else", "case", "in", "of", "not", "and", "or", "yield", "go", "defer",
+	return text[start:]
+}
+
+// endsExpression reports whether a value stands behind a word.
+func endsExpression(word []byte) bool {
+	switch string(word) {
+	case "return", "await", "throw", "else", "case", "in", "of", "not", "and", "or", "yield", "go", "defer",
 		"if", "is", "typeof", "range", "assert", "raise", "lambda", "elif", "while", "do", "delete", "err":
 		return true
 	}

@@ -23,3 +23,5 @@
 (export_specifier alias: (identifier) @name) @alias
 (function_expression name: (identifier) @name @inner) @function
 (class name: (_) @name @inner) @class
+(subscript_expression index: (string) @names)
+(export_statement (namespace_export (identifier) @name) @alias)

@@ -11,3 +11,7 @@
 (module (_ (block (expression_statement (assignment left: (identifier) @name) @variable))))
 (module (_ (_ (block (expression_statement (assignment left: (identifier) @name) @variable)))))
 ((assignment left: (attribute object: (identifier) @unused attribute: (identifier) @name @asked)) @field (#eq? @unused "self"))
+((assignment left: (identifier) @unused right: (_) @names) (#eq? @unused "__all__"))
+((augmented_assignment left: (identifier) @unused right: (_) @names) (#eq? @unused "__all__"))
+((call function: (attribute object: (identifier) @unused) arguments: (_) @names) (#eq? @unused "__all__"))
+((call function: (identifier) @unused arguments: (argument_list . (_) . (string) @names)) (#match? @unused "^(get|set|has|del)attr$"))
