@@ -28,6 +28,7 @@ type Config struct {
 	Format   *Format
 	Headers  map[string]string
 	Metadata map[string]string
+	Shared   Shared
 	// PerCall adds headers and metadata to a call, over those above. It is
 	// asked once for each call, not for its retries.
 	PerCall func(ctx context.Context, turn int) (headers, metadata map[string]string)

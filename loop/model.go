@@ -40,6 +40,8 @@ type Call struct {
 	// that keep it with the call.
 	Headers  map[string]string
 	Metadata map[string]string
+	// Shared is where servers that keep what they are told to keep find marks.
+	Shared Shared `json:"-"`
 	// Key is the key to send; "" is the model's own. It is never recorded.
 	Key string `json:"-"`
 	// Patience is how often this call has already ended in silence: 0, 1 or 2. A
@@ -54,9 +56,16 @@ type Settings struct {
 	Effort          string // reasoning effort: low, medium, high, …
 	MaxOutputTokens int
 	// LongCache asks servers that keep prompts for as long as they are told to
-	// keep what all conversations of a phase begin with, tools and system
-	// prompt, for an hour rather than for minutes.
+	// keep what several conversations begin with, tools, system prompt and what
+	// else is [Shared], for an hour rather than for minutes.
 	LongCache bool
+}
+
+// Shared is how much of its beginning a call has in common with those of other
+// conversations.
+type Shared struct {
+	Tools  int // so many of the tools
+	Blocks int // and of the blocks of the first message
 }
 
 // Format names a JSON schema for the answer.

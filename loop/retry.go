@@ -66,6 +66,7 @@ func (l *Loop) generate(ctx context.Context) (Answer, error) {
 		Settings: l.cfg.Settings,
 		Format:   l.cfg.Format,
 		Headers:  l.cfg.Headers,
+		Shared:   l.cfg.Shared,
 	}
 	l.addHeaders(ctx, &call)
 	if h.PrePrompt != nil {

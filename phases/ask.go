@@ -10,10 +10,7 @@ import (
 // answer is Explore in a run that was asked a question: nothing comes after it, so
 // its report is for the person.
 func (ph *Phases) answer(ctx context.Context, b plan.Brief, s *session) (plan.Outcome, error) {
-	prompt := plan.UserText(compose(ph.cfg.Kit.Prompts["ask"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(),
-		"REQUEST":      request(b),
-	}))
+	prompt := ph.opening(b, "ask", nil)
 	product := ph.report(b, s)
 	product.noun = "answer"
 	product.lacks = "it names no file of this repository, and rests on nothing that was looked at"

@@ -76,16 +76,17 @@ func phaseOf(conversation []plan.Event) plan.Phase {
 	return plan.Explore
 }
 
-// after is the first prompt of a phase, which says of what stands before it what that is.
-func (s *session) after(b plan.Brief, prompt string) plan.Message {
+// after is the first message of a phase, which says of what stands before it what that is.
+func after(b plan.Brief, opening plan.Message) plan.Message {
 	if len(b.Carried) == 0 || goesOn(b) {
-		return plan.UserText(prompt)
+		return opening
 	}
 	last := phaseOf(b.Carried[len(b.Carried)-1])
-	return plan.UserText(fmt.Sprintf(
+	opening.Blocks[0].Text = fmt.Sprintf(
 		"What stands above is the conversation of %s, which is over. It is material: what was asked there is not "+
 			"asked of you, and what was read there need not be read again. Your task, and the tools that you have "+
 			"for it, are these.\n\n",
 		last,
-	) + prompt)
+	) + opening.Blocks[0].Text
+	return opening
 }

@@ -16,9 +16,8 @@ const critiqueTurns = 20
 // critique has a plan looked at by a model that did not write it. Its exit is
 // what should be changed, or nothing.
 func (ph *Phases) critique(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
-	err = s.ask(ctx, 0, plan.UserText(compose(ph.cfg.Kit.Prompts["critique"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b), "PLAN": fence("plan", "", b.Plan.Text),
-	})))
+	prompt := ph.opening(b, "critique", map[string]string{"PLAN": fence("plan", "", b.Plan.Text)})
+	err = s.ask(ctx, 0, prompt)
 	if err != nil {
 		return out, err
 	}

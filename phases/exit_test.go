@@ -248,7 +248,7 @@ text = "# What\n# Where"
 		for _, m := range r.messages[1:] {
 			got = append(got, m.Role+" "+strings.SplitN(m.text(), "\n", 2)[0])
 		}
-		want := []string{"user one", "assistant two", "user three", "assistant four", "user # Phase: Explore"}
+		want := []string{"user one", "assistant two", "user three", "assistant four", "user <request>"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("request %d:\n%s", i, diff)
 		}
@@ -326,6 +326,7 @@ func TestTheKitOfARunIsWhatIsSent(t *testing.T) {
 		t.Errorf("the kit changes on its way through the journal:\n%s", diff)
 	}
 	kit.System, kit.Prompts["explore"] = "OLD-SYSTEM", "OLD-PROMPT\n{{REQUEST}}"
+	delete(kit.Prompts, "head") // programs before had none
 	read := kit.Tools["read"]
 	read.Description = "OLD-DESCRIPTION"
 	kit.Tools["read"] = read

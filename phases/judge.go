@@ -24,7 +24,7 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, s *session) (out pla
 		return out, err
 	}
 	for n := 0; ; n++ {
-		if err := s.ask(ctx, n, plan.UserText(prompt)); err != nil {
+		if err := s.ask(ctx, n, prompt); err != nil {
 			return out, err
 		}
 		later := n < s.recorded-1 // the journal has an answer to another question
@@ -38,7 +38,7 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, s *session) (out pla
 				j := review.Final(s.end.Text, err, p.known())
 				return ph.judged(ctx, b, p, j)
 			}
-			reread, prompt = true, review.Reask(err, nil)
+			reread, prompt = true, plan.UserText(review.Reask(err, nil))
 			continue
 		}
 		ev, err := p.evidence(ctx, v, doubts)
@@ -50,7 +50,7 @@ func (ph *Phases) review(ctx context.Context, b plan.Brief, s *session) (out pla
 		switch {
 		case doubt != nil:
 			doubts = append(doubts, doubt.Kind)
-			prompt = review.Reask(nil, doubt)
+			prompt = plan.UserText(review.Reask(nil, doubt))
 		case !later:
 			return ph.judged(ctx, b, p, j)
 		}
@@ -95,10 +95,10 @@ func planOf(b plan.Brief) string {
 	return fence("plan", "", b.Plan.Text)
 }
 
-func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error) {
+func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (plan.Message, error) {
 	last, err := ph.earlierReview(ctx, b)
 	if err != nil {
-		return "", err
+		return plan.Message{}, err
 	}
 	if last != "" {
 		last = "The last review ran these commands and made these files. They are gone from your copy; what of " +
@@ -115,14 +115,12 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (string, error
 			checks += "\n\nBefore the work began these stood otherwise:\n\n" + fence("checks-before", "", before)
 		}
 	}
-	return compose(ph.cfg.Kit.Prompts["review"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(),
-		"REQUEST":      request(b),
-		"PLAN":         strings.TrimSpace(planOf(b) + "\n\n" + replacedPlan(b)),
-		"DIFF":         strings.TrimSpace(changeText(ph.hidden(b)) + "\n\n" + leftText(b)),
-		"CHECKS":       checks,
-		"NOTICED":      noticedText(b.Noticed, b.Checks),
-		"GAPS":         strings.TrimSpace(gapText(b.Gaps) + "\n\n" + answersText(b.Gaps, b.Closing) + "\n\n" + last),
+	return ph.opening(b, "review", map[string]string{
+		"PLAN":    strings.TrimSpace(planOf(b) + "\n\n" + replacedPlan(b)),
+		"DIFF":    strings.TrimSpace(changeText(ph.hidden(b)) + "\n\n" + leftText(b)),
+		"CHECKS":  checks,
+		"NOTICED": noticedText(b.Noticed, b.Checks),
+		"GAPS":    strings.TrimSpace(gapText(b.Gaps) + "\n\n" + answersText(b.Gaps, b.Closing) + "\n\n" + last),
 	}), nil
 }
 
@@ -158,9 +156,14 @@ func sameCheck(list []plan.CheckResult, c plan.CheckResult) int {
 // took finds how long something took.
 var took = lazy.Regexp(`\b\d+(?:\.\d+)?\s?(?:ns|µs|ms|s|sec|seconds?)\b`)
 
+// others counts what is no failure of a test, which new tests make more.
+var others = lazy.Regexp(`\b\d+ (?:items|selected|deselected|passed|passing|total)\b`)
+
 // failsAsBefore reports whether a check failed before, and fails now in the same words
-// but for how long it took.
+// but for how long it took, and how many tests there are that do not fail.
 func failsAsBefore(before, now plan.CheckResult) bool {
-	words := func(c plan.CheckResult) string { return took().ReplaceAllString(c.Output, "") }
+	words := func(c plan.CheckResult) string {
+		return others().ReplaceAllString(took().ReplaceAllString(c.Output, ""), "")
+	}
 	return now.Fails() && before.Fails() && checkWord(before) == checkWord(now) && words(before) == words(now)
 }

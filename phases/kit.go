@@ -44,7 +44,7 @@ func NewKit(offered []loop.Tool, commands bool) (Kit, error) {
 		return Kit{}, err
 	}
 	for _, d := range descriptions() {
-		for _, name := range d.prompts {
+		for _, name := range append(d.prompts, headPrompt) {
 			if kit.Prompts[name], err = promptFile(name); err != nil {
 				return Kit{}, err
 			}

@@ -62,7 +62,9 @@ text = "done"
 	first := requests[0]
 	text := b.of(plan.Implement, 1)[0].users()[0]
 	told, found := of(0, plan.PartInstructions, "").Bytes, of(0, plan.PartHandedOver, "").Bytes
-	if !first.Whole || told+found != int64(len(text)) || found < int64(len(file)+len(brief.Plan.Text)) || found > told {
+	const between = 1 // its two blocks, a line's end
+	if !first.Whole || told+found+between != int64(len(text)) ||
+		found < int64(len(file)+len(brief.Plan.Text)) || found > told {
 		t.Errorf("of %d bytes the first prompt tells %d and hands over %d", len(text), told, found)
 	}
 	if of(0, plan.PartSchemas, "").Bytes < 2000 || of(0, plan.PartSystem, "").Bytes < 1000 {

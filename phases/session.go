@@ -80,6 +80,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	cfg.Wire, cfg.WireOf = chosen.wire, ph.cfg.Wire
 	cfg.Tools, cfg.Format, cfg.Emit = offered, format, emit
 	cfg.Parts = partsOf(advice)
+	cfg.Shared = ph.cfg.Kit.shared()
 	cfg.Hooks, cfg.Filters = loop.Join(loop.Join(advised(advice), wanted.hooks()), hooks), filters
 	l, err := loop.New(cfg, b.Past)
 	if err != nil {
@@ -110,7 +111,7 @@ func (ph *Phases) conversing(b plan.Brief, model string) loop.Config {
 		Model:      ph.cfg.Model,
 		Name:       model,
 		System:     ph.cfg.Kit.System,
-		Settings:   ph.cfg.Settings[b.Phase],
+		Settings:   ph.settings(b.Phase),
 		Headers:    headers(b),
 		Run:        b.Run,
 		Conv:       b.Conv,

@@ -16,10 +16,12 @@ func (ph *Phases) plan(ctx context.Context, b plan.Brief, s *session) (out plan.
 	text, err := s.handOver(
 		ctx,
 		ph.planText(b, s),
-		s.after(b, compose(ph.cfg.Kit.Prompts["plan"], map[string]string{
-			"INSTRUCTIONS": ph.instructions(), "REQUEST": request(b), "FORM": ph.planForm(),
-			"REPORT": reported(b), "PLACES": s.ofReport(ctx, b.Report),
-			"PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)), "CHECKS": ph.knownChecks(),
+		after(b, ph.opening(b, "plan", map[string]string{
+			"REPORT":   reported(b),
+			"PLACES":   s.ofReport(ctx, b.Report),
+			"PREVIOUS": strings.TrimSpace(siblingPlan(b) + "\n\n" + earlierPlan(b)),
+			"CHECKS":   ph.knownChecks(),
+			"FORM":     ph.planForm(),
 		})),
 	)
 	if err != nil {
@@ -43,27 +45,11 @@ func (ph *Phases) document(ctx context.Context, text string) (*plan.PlanDoc, err
 // implement runs the Implement phase. Its exit is the end of the conversation:
 // what counts is the tree.
 func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out plan.Outcome, err error) {
-	prompt := ""
-	if goesOn(b) {
-		if prompt, err = ph.retryPrompt(ctx, b); err != nil {
-			return out, err
-		}
-		prompt = s.withChanges(prompt, 0)
-	} else if b.Plan == nil {
-		if prompt, err = ph.takeOverPrompt(ctx, b); err != nil {
-			return out, err
-		}
-	} else {
-		prompt = compose(ph.cfg.Kit.Prompts["implement"], map[string]string{
-			"TASK":         "Carry out this plan.",
-			"INSTRUCTIONS": ph.instructions(),
-			"REQUEST":      request(b),
-			"PLAN":         fence("plan", "", b.Plan.Text),
-			"PLACES":       s.ofPlan(ctx, *b.Plan),
-			"CHECKS":       baselineText(b.Checks),
-		})
+	prompt, err := ph.implementPrompt(ctx, b, s)
+	if err != nil {
+		return out, err
 	}
-	if err := s.ask(ctx, 0, s.after(b, prompt)); err != nil {
+	if err := s.ask(ctx, 0, prompt); err != nil {
 		return out, err
 	}
 	n := 1
@@ -80,6 +66,24 @@ func (ph *Phases) implement(ctx context.Context, b plan.Brief, s *session) (out 
 		}
 	}
 	return plan.Outcome{Summary: s.end.Text}, nil
+}
+
+// implementPrompt is what an attempt of Implement begins with.
+func (ph *Phases) implementPrompt(ctx context.Context, b plan.Brief, s *session) (plan.Message, error) {
+	if goesOn(b) {
+		prompt, err := ph.retryPrompt(ctx, b)
+		return plan.UserText(s.withChanges(prompt, 0)), err
+	}
+	if b.Plan == nil {
+		prompt, err := ph.takeOverPrompt(ctx, b)
+		return after(b, prompt), err
+	}
+	return after(b, ph.opening(b, "implement", map[string]string{
+		"TASK":   "Carry out this plan.",
+		"PLAN":   fence("plan", "", b.Plan.Text),
+		"PLACES": s.ofPlan(ctx, *b.Plan),
+		"CHECKS": baselineText(b.Checks),
+	})), nil
 }
 
 // withChanges is the n-th prompt of an attempt, with what has become of the files that
@@ -128,15 +132,13 @@ func (ph *Phases) openGaps(ctx context.Context, b plan.Brief) (string, error) {
 
 // takeOverPrompt gives a change that was there before the run to an implementer, with
 // what its review found: that stands in the place of a plan.
-func (ph *Phases) takeOverPrompt(ctx context.Context, b plan.Brief) (string, error) {
+func (ph *Phases) takeOverPrompt(ctx context.Context, b plan.Brief) (plan.Message, error) {
 	gaps, err := ph.openGaps(ctx, b)
 	if err != nil {
-		return "", err
+		return plan.Message{}, err
 	}
-	return compose(ph.cfg.Kit.Prompts["implement"], map[string]string{
-		"TASK":         "Close the gaps that a review found in a change.",
-		"INSTRUCTIONS": ph.instructions(),
-		"REQUEST":      request(b),
+	return ph.opening(b, "implement", map[string]string{
+		"TASK": "Close the gaps that a review found in a change.",
 		"PLAN": "There is no plan, and none can be asked for: what is said of one below falls away. The change is " +
 			"in the tree already; you did not write it. An independent reviewer looked at it and named these gaps. " +
 			"Close each of them with the smallest change, and leave the rest as it is:\n\n" + gaps,
@@ -232,7 +234,8 @@ func (ph *Phases) knownChecks() string {
 		return ""
 	}
 	return "The workflow itself runs these commands before and after the change: required ones must pass, and none " +
-		"that passes before may fail after.\n\n" +
+		"that passes before may fail after. A plan that verifies by one of them says it in the same words, so that " +
+		"it runs once.\n\n" +
 		fence("checks", "", b.String())
 }
 

@@ -117,13 +117,11 @@ func (ph *Phases) explore(ctx context.Context, b plan.Brief, s *session) (out pl
 		return ph.answer(ctx, b, s)
 	}
 	way, form := ph.wayPrompts()
-	prompt := plan.UserText(compose(ph.cfg.Kit.Prompts["explore"], map[string]string{
-		"INSTRUCTIONS": ph.instructions(),
-		"REQUEST":      request(b),
-		"CHECKS":       ph.knownChecks(),
-		"WAY":          way,
-		"FORM":         form,
-	}))
+	prompt := ph.opening(b, "explore", map[string]string{
+		"CHECKS": ph.knownChecks(),
+		"WAY":    way,
+		"FORM":   form,
+	})
 	product := ph.report(b, s)
 	if ph.cfg.Way == plan.WayShort {
 		product = ph.planText(b, s)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop/makeup"
@@ -91,7 +92,7 @@ func (c *counter) request(t *tally, name string, r sent) error {
 		}
 		parts = append(parts, string(part))
 	}
-	kept := c.sharedPrefix(parts)
+	kept, within := c.sharedPrefix(parts)
 	c.told = append(c.told, parts)
 	at := slices.IndexFunc(t.phases, func(p *phase) bool { return p.name == name })
 	if at < 0 {
@@ -116,10 +117,9 @@ func (c *counter) request(t *tally, name string, r sent) error {
 		if p.requests == 0 {
 			p.begins(m.Role, n)
 		}
-		if i >= kept {
-			t.fresh += n
-			p.fresh += n
-		}
+		fresh := c.fresh(part, i, kept, within)
+		t.fresh += fresh
+		p.fresh += fresh
 		if i >= max(kept, len(r.Tools)) {
 			c.take(t, m, names)
 		}
@@ -129,17 +129,46 @@ func (c *counter) request(t *tally, name string, r sent) error {
 	return nil
 }
 
-// sharedPrefix is how many parts an earlier request of the run began with too.
-func (c *counter) sharedPrefix(parts []string) int {
-	most := 0
+// sharedPrefix is how many parts an earlier request of the run began with too, and how much
+// of the next one: a server that keeps beginnings of requests knows no parts.
+func (c *counter) sharedPrefix(parts []string) (whole, within int) {
 	for _, earlier := range c.told {
-		n := 0
+		n, more := 0, 0
 		for n < min(len(earlier), len(parts)) && earlier[n] == parts[n] {
 			n++
 		}
-		most = max(most, n)
+		if n < min(len(earlier), len(parts)) {
+			more = alike(earlier[n], parts[n])
+		}
+		if n > whole || n == whole && more > within {
+			whole, within = n, more
+		}
 	}
-	return most
+	return whole, within
+}
+
+// fresh is how much of the i-th part is new, in tokens, where so many whole ones and so much of
+// the next were sent before.
+func (c *counter) fresh(part string, i, whole, within int) int64 {
+	switch {
+	case i < whole:
+		return 0
+	case i > whole:
+		within = 0
+	}
+	return c.tokens.Count(part) - c.tokens.Count(part[:within])
+}
+
+// alike is how many bytes two texts begin with alike, whole characters.
+func alike(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	for n > 0 && n < len(a) && !utf8.RuneStart(a[n]) {
+		n--
+	}
+	return n
 }
 
 // begins takes in a part of the first request of a phase; a tool has no role.

@@ -34,6 +34,8 @@ func main() {
 		ways: []way{
 			{"full", []string{"--way", "full"}},
 			{"short", []string{"--way", "short"}},
+			{"full, alone", []string{"--way", "full", "--auto-approve"}},
+			{"short, alone", []string{"--way", "short", "--auto-approve"}},
 			{"direct", []string{"--way", "direct"}},
 		},
 	}}

@@ -20,9 +20,12 @@ each way. The model is scripted and the same for all: it looks at the same files
 commands, but it does not read what its phase's first message already shows. Tokens are counted with OpenAI's current
 vocabulary over the requests as they are sent. How many turns a real model takes is not measured here.
 
-*New* is what no earlier request of the run began with, tool by tool and message by message; *weighted* is new and a tenth
-of the rest, as a provider bills that keeps prompts. *Read again* is what results showed although the run had been shown
-it before, in any phase.
+*New* is what no earlier request of the run began with, tools first, then the system prompt, then the messages, to the
+token. The first messages of all phases begin with the same head (instructions and request), which is new only once where
+their tools are the same too: Explore's, Plan's and Review's are where nobody can be asked (*alone*). *Weighted* is new and a
+tenth of the rest, as a provider bills that keeps prompts. A server that reads the schema of an answer before all else, as
+OpenAI's does, has nothing kept for a review. *Read again* is what results showed although the run had been shown it before,
+in any phase.
 `
 
 // report writes the tallies as Markdown.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -30,7 +31,7 @@ import (
 // tier is what a request asks the server to keep: a time to live, "" for nothing.
 type tier struct {
 	name   string
-	system func(phase plan.Phase) string // of tools and system prompt; nil leaves the request as plan sent it
+	shared func(phase plan.Phase) string // of tools, system prompt and head; nil leaves the request as plan sent it
 	talk   func(phase plan.Phase) string // of the conversation
 }
 
@@ -46,11 +47,11 @@ func tiers() []tier {
 	}
 	return []tier{
 		{name: "as sent"},
-		{name: "no cache", system: always(""), talk: always("")},
-		{name: "5m for all", system: always("5m"), talk: always("5m")},
-		{name: "1h for tools and system", system: always("1h"), talk: always("5m")},
-		{name: "1h for all of implement and review", system: long, talk: long},
-		{name: "1h for all", system: always("1h"), talk: always("1h")},
+		{name: "no cache", shared: always(""), talk: always("")},
+		{name: "5m for all", shared: always("5m"), talk: always("5m")},
+		{name: "1h for what is shared", shared: always("1h"), talk: always("5m")},
+		{name: "1h for all of implement and review", shared: long, talk: long},
+		{name: "1h for all", shared: always("1h"), talk: always("1h")},
 	}
 }
 
@@ -96,7 +97,7 @@ func TestClaudeCost(t *testing.T) {
 			for _, p := range paces() {
 				costs := priced(t, played, p, entry)
 				if p.command > time.Minute && costs["as sent"] >= costs["5m for all"] {
-					t.Errorf("%s: keeping tools and system prompt for an hour does not pay: $%.4f, and $%.4f without",
+					t.Errorf("%s: keeping for an hour what is shared does not pay: $%.4f, and $%.4f without",
 						p.name, costs["as sent"], costs["5m for all"])
 				}
 				if ratio := costs["no cache"] / costs["as sent"]; p.command < time.Minute && ratio < run.least {
@@ -256,6 +257,9 @@ func (r claudeRun) replay(t *testing.T, how tier, p pace) plan.Usage {
 	return sum
 }
 
+// sharedMark is a mark on a tool or on a block of a message.
+var sharedMark = regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
+
 // remarked is a request with other marks, and not streamed. Ran says that it
 // brings the result of a command.
 func remarked(t *testing.T, seen scripted.Seen, how tier) (body []byte, ran bool) {
@@ -276,7 +280,7 @@ func remarked(t *testing.T, seen scripted.Seen, how tier) (body []byte, ran bool
 		}
 	}
 	r["stream"] = json.RawMessage("false")
-	if how.system != nil {
+	if how.shared != nil {
 		phase := plan.Phase(seen.Header.Get("X-Plan-Phase"))
 		mark := func(m map[string]any, ttl string) {
 			delete(m, "cache_control")
@@ -284,8 +288,15 @@ func remarked(t *testing.T, seen scripted.Seen, how tier) (body []byte, ran bool
 				m["cache_control"] = map[string]string{"type": "ephemeral", "ttl": ttl}
 			}
 		}
-		mark(told.System[len(told.System)-1], how.system(phase))
+		mark(told.System[len(told.System)-1], how.shared(phase))
 		r["system"] = mustJSON(t, told.System)
+		again := ""
+		if ttl := how.shared(phase); ttl != "" {
+			again = `,"cache_control":{"type":"ephemeral","ttl":"` + ttl + `"}`
+		}
+		for _, part := range []string{"tools", "messages"} {
+			r[part] = sharedMark.ReplaceAll(r[part], []byte(again))
+		}
 		whole := map[string]any{}
 		mark(whole, how.talk(phase))
 		delete(r, "cache_control")

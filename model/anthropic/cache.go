@@ -7,6 +7,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/wire"
 )
 
@@ -24,10 +25,12 @@ var mark = []byte(`,"cache_control":{"type":"ephemeral"}`)
 // markHour is the same for an hour.
 var markHour = []byte(`,"cache_control":{"ttl":"1h","type":"ephemeral"}`)
 
-// marks say what the server is to keep of a request.
+// marks say what the server is to keep of a request. It takes four of them at most.
 type marks struct {
-	system []byte // on the system prompt: tools and system prompt, which many conversations begin with
-	blocks bool   // on the last blocks of some messages
+	// shared is on the system prompt, and on the last tool and the last block of the
+	// first message that other conversations begin with too.
+	shared []byte
+	blocks bool // on the last blocks of some messages; none is left for a tool then
 }
 
 // marks decides what the server is to keep, and writes what belongs to the request
@@ -53,7 +56,7 @@ func (p *protocol) marks(r *request) (m marks) {
 		part.To = onBlocks
 	}
 	r.optional = append(r.optional, part)
-	m.system = mark
+	m.shared = mark
 	hour := wire.Optional{
 		Part:  partHour,
 		From:  "1h",
@@ -61,9 +64,37 @@ func (p *protocol) marks(r *request) (m marks) {
 		Words: []string{"ttl", "extended cache", "extended-cache", "1h"},
 	}
 	if r.call.Settings.LongCache && r.may(hour) {
-		m.system = markHour
+		m.shared = markHour
 	}
 	return m
+}
+
+// onTool marks the last tool that other conversations are offered too. What is kept
+// of the tools is another's.
+func (m marks) onTool(tools [][]byte, shared int) [][]byte {
+	if m.shared == nil || m.blocks || shared <= 0 || shared > len(tools) {
+		return tools
+	}
+	last := tools[shared-1]
+	tools = slices.Clone(tools)
+	tools[shared-1] = slices.Concat(last[:len(last)-1], m.shared, last[len(last)-1:])
+	return tools
+}
+
+// headMarked puts a mark behind so many blocks of the first message, which stands at the
+// beginning of what is written. A mark at the very end is another's.
+func (p *protocol) headMarked(call loop.Call, written wire.Text, m marks, mends wire.Mends) wire.Text {
+	n := call.Shared.Blocks
+	if m.shared == nil || n <= 0 || len(call.Messages) == 0 || len(call.Messages[0].Blocks) <= n {
+		return written
+	}
+	head := call.Messages[0]
+	head.Blocks = head.Blocks[:n]
+	raw, user := bytes.CutSuffix(p.encoded(head, mends), endOfUser)
+	if !user || !bytes.HasPrefix(written[0], raw) || len(raw) == len(written[0]) {
+		return written
+	}
+	return slices.Concat(wire.Text{written[0][:len(raw)], m.shared, written[0][len(raw):]}, written[1:])
 }
 
 // endOfUser is how a message of the user ends.

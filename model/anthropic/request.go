@@ -84,15 +84,16 @@ func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error
 	if err != nil {
 		return wire.Request{}, err
 	}
-	body := wire.Text{[]byte(`{"messages":[`)}
+	var said wire.Text
 	if r.may(partsJoined) {
-		body = append(body, p.conversation(call.Messages, encoded, marks, mends)...)
+		said = p.conversation(call.Messages, encoded, marks, mends)
 	} else {
-		body = append(body, p.joined(call.Messages, marks, mends))
+		said = wire.Text{p.joined(call.Messages, marks, mends)}
 	}
+	said = p.headMarked(call, said, marks, mends)
 	return wire.Request{
 		Path:     "messages",
-		Body:     append(body, tail),
+		Body:     slices.Concat(wire.Text{[]byte(`{"messages":[`)}, said, wire.Text{tail}),
 		Headers:  p.headers(r.beta),
 		Optional: append(slices.Clip(o.List()), r.optional...),
 		Tool:     r.tool,
@@ -169,7 +170,7 @@ func (p *protocol) tail(r *request, marks marks) ([]byte, error) {
 		}
 		tail = append(tail, `,"system":[`...)
 		tail = append(tail, system[:len(system)-1]...)
-		tail = append(tail, marks.system...)
+		tail = append(tail, marks.shared...)
 		tail = append(tail, "}]"...)
 	}
 	if !p.sets("tools") && len(r.tools) > 0 {
@@ -178,7 +179,7 @@ func (p *protocol) tail(r *request, marks marks) ([]byte, error) {
 			return nil, err
 		}
 		tail = append(tail, `,"tools":[`...)
-		tail = append(tail, bytes.Join(tools, []byte{','})...)
+		tail = append(tail, bytes.Join(marks.onTool(tools, r.call.Shared.Tools), []byte{','})...)
 		tail = append(tail, ']')
 	}
 	return append(tail, `,"stream":true}`...), nil

@@ -232,6 +232,22 @@ func TestBody(t *testing.T) {
 				`{"input_schema":{"type":"object"},"name":"bare"}]` + end,
 		},
 		{
+			name: "what other conversations begin with",
+			change: func(c *loop.Call) {
+				c.System, c.Tools = "be <good>", []loop.Spec{{Name: "a"}, {Name: "b"}}
+				c.Shared = loop.Shared{Tools: 1, Blocks: 1}
+				c.Messages[0].Blocks = append(c.Messages[0].Blocks, plan.UserText("mine").Blocks...)
+			},
+			want: `{"messages":[{"content":[{"text":"hi","type":"text"` + cache + `},{"text":"mine","type":"text"}],"role":"user"}],` +
+				`"max_tokens":16384,"model":"claude-opus-4-6"` + cache + `,"system":[{"text":"be <good>","type":"text"` + cache + `}]` +
+				`,"tools":[{"input_schema":{"type":"object"},"name":"a"` + cache + `},{"input_schema":{"type":"object"},"name":"b"}]` + end,
+		},
+		{
+			name:   "nothing follows what others begin with",
+			change: func(c *loop.Call) { c.Shared = loop.Shared{Tools: 1, Blocks: 1} },
+			want:   head(16384) + cache + end,
+		},
+		{
 			name: "schemas that are not taken",
 			change: func(c *loop.Call) {
 				c.Tools = []loop.Spec{{Name: "x", Schema: json.RawMessage(`{"oneOf":[],"z":1,"a":2}`)}}

@@ -131,12 +131,16 @@ func TestGateways(t *testing.T) {
 				},
 			}, func(c *anthropic.Config) { c.Structured = wire.StructuredSchema })
 			call := loop.Call{
+				Shared: loop.Shared{Tools: 1, Blocks: 1},
 				Model:  "claude-opus-4-7",
 				System: "be good",
 				Tools: []loop.Spec{
 					{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"oneOf":[{"type":"string"}]}}}`)},
 				},
-				Messages: []plan.Message{plan.UserText("a"), conversation()[len(conversation())-1]},
+				Messages: []plan.Message{
+					{Role: plan.RoleUser, Blocks: slices.Concat(plan.UserText("a").Blocks, plan.UserText("b").Blocks)},
+					conversation()[len(conversation())-1],
+				},
 				Settings: loop.Settings{Effort: "high", LongCache: true},
 				Format:   &loop.Format{Name: "v", Schema: json.RawMessage(`{"type":"object"}`)},
 				Metadata: map[string]string{"user_id": "u"},
@@ -170,5 +174,54 @@ func TestGateways(t *testing.T) {
 				t.Errorf("%d requests, %d adjusted", n, len(first.Adjusted))
 			}
 		})
+	}
+}
+
+// TestConversationsShareTheirBeginning: a server that keeps what is marked has read what another
+// conversation of the run began with: the tools that both have, and where they have the same,
+// system prompt and head too. It is so where it takes marks on blocks only.
+func TestConversationsShareTheirBeginning(t *testing.T) {
+	t.Parallel()
+	spec := func(name string) loop.Spec {
+		return loop.Spec{Name: name, Description: strings.Repeat("It does much. ", 100)}
+	}
+	explore := []loop.Spec{spec("read"), spec("grep")}
+	implement := append(slices.Clone(explore), spec("write"))
+	marked := loop.Shared{Tools: len(explore), Blocks: 1}
+	for name, test := range map[string]struct {
+		refuses   []string
+		shared    loop.Shared
+		all, some bool // the head, the tools that both have
+	}{
+		"marked":             {shared: marked, all: true, some: true},
+		"without a mark":     {},
+		"on blocks only":     {shared: marked, refuses: []string{"cache_control"}, all: true},
+		"nothing is shared ": {refuses: []string{"cache_control"}},
+	} {
+		_, client := start(t, &scripted.Scenario{
+			Server:  scripted.Gateway{Refuses: test.refuses},
+			Replies: []scripted.Reply{{Text: "Done."}},
+		})
+		cached := func(tools []loop.Spec, own string) int64 {
+			head := plan.UserText(strings.Repeat("What all are told. ", 100))
+			head.Blocks = append(head.Blocks, plan.UserText(own).Blocks...)
+			answer, err := client.Generate(t.Context(), loop.Call{
+				Model:    "claude-opus-4-7",
+				System:   strings.Repeat("Be good. ", 100),
+				Tools:    tools,
+				Messages: []plan.Message{head},
+				Shared:   test.shared,
+			}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return answer.Usage.Cached
+		}
+		first, all, some := cached(explore, "Explore."), cached(explore, "Review."), cached(implement, "Implement.")
+		const withHead, toolsAlone = 1300, 500 // tokens
+		if first != 0 || all > withHead != test.all || some > toolsAlone != test.some || some > withHead {
+			t.Errorf("%s: from the cache are %d tokens of the first, %d of one with its tools, %d of one with more",
+				name, first, all, some)
+		}
 	}
 }
