@@ -96,14 +96,16 @@ func TestChecksThatStandAsBefore(t *testing.T) {
 func TestACheckThatFailsAsBefore(t *testing.T) {
 	t.Parallel()
 	output := func(seconds, last string) string {
-		return strings.Repeat("a frame of a trace\n", 100) + "THE-MIDDLE\n" + strings.Repeat("another frame\n", 60) +
+		return strings.Repeat("a frame of a trace\n", 100) + "THE-MIDDLE collected 30 items\n" + strings.Repeat("another frame\n", 60) +
 			"Ran 3 tests in " + seconds + "s\n" + last + "\n"
 	}
 	check := plan.CheckResult{Check: plan.Check{Command: "make test"}, ExitCode: 1, Output: output("2.45", "FAILED (1)")}
+	fewer := strings.Replace(check.Output, "30 items", "29 items", 1)
 	for name, tt := range map[string]struct {
 		before plan.CheckResult
 		short  bool
 	}{
+		"with fewer tests":  {plan.CheckResult{Check: check.Check, ExitCode: 1, Output: fewer}, true},
 		"in the same words": {plan.CheckResult{Check: check.Check, ExitCode: 1, Output: output("1.9", "FAILED (1)")}, true},
 		"in other words":    {plan.CheckResult{Check: check.Check, ExitCode: 1, Output: output("2.45", "FAILED (2)")}, false},
 		"by another status": {plan.CheckResult{Check: check.Check, ExitCode: 2, Output: check.Output}, false},

@@ -96,7 +96,18 @@ func (s *Set) runBash(ctx context.Context, args bashArgs, in loop.Input) (loop.R
 	}
 	out.Output += fmt.Sprintf("exit status %d", res.ExitCode)
 	out.ExitCode, out.Error = &res.ExitCode, res.ExitCode != 0
+	if hadEnough(args.Command, res.ExitCode) {
+		out.Error = false
+		out.Output += " (SIGPIPE: a later stage of the pipe had read enough; this says nothing of the one before it)"
+	}
 	return out, nil
+}
+
+// hadEnough reports whether a pipe ended because a stage such as head read no more. That
+// is no failure, and as its status is that of a signal, it proves nothing either.
+func hadEnough(line string, status int) bool {
+	const bySIGPIPE = 128 + 13
+	return status == bySIGPIPE && strings.Contains(line, "|")
 }
 
 // advice says what to do about a command that ran out of time.

@@ -191,11 +191,13 @@ const mostAlike = 4
 
 // means reports whether a name is one of a definition. Where the names say of which type
 // a member is meant, those of other types are not; and a name that many have means none.
+// What the body of a function assigns, as self.color = color, a bare name does not mean:
+// the line says nothing, and most often a parameter is spoken of.
 func (w Wanted) means(d syntax.Symbol, defs []syntax.Symbol) bool {
 	if slices.Contains(w.Names, d.Full()) {
 		return true
 	}
-	if !slices.Contains(w.Names, d.Name) {
+	if !slices.Contains(w.Names, d.Name) || !d.IsCode() && isWithin(d, defs) {
 		return false
 	}
 	alike := 0

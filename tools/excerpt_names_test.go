@@ -16,8 +16,11 @@ func TestAnExcerptShowsTheMemberThatIsMeant(t *testing.T) {
 		fmt.Fprintf(&code, "class T%d:\n    def convert(self):\n        return %d\n\n    def only%d(self):\n        pass\n\n%s", i, i, i,
 			strings.Repeat("# nothing\n", 10))
 	}
+	code.WriteString("class Painter:\n    def __init__(self, color):\n        self.color = color\n")
 	set := openSet(t, tools.Config{Root: plant(t, files{"a.py": code.String()})})
 	for names, want := range map[string]string{
+		"color":                         "", // a parameter, as likely
+		"Painter.color color":           "self.color = color",
 		"T2.convert convert":            "return 2",
 		"T1.convert T4.convert convert": "return 1 return 4",
 		"convert":                       "", // which of six

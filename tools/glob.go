@@ -17,7 +17,7 @@ var globDoc string
 const globFiles = 500
 
 type globArgs struct {
-	Pattern string `json:"pattern" jsonschema:"description=such as *_test.go or cmd/**/main.{go\\,c}"`
+	Pattern string `json:"pattern"`
 	Path    string `json:"path,omitempty"`
 }
 

@@ -30,9 +30,9 @@ const (
 
 type grepArgs struct {
 	Pattern string `json:"pattern"`
-	Path    string `json:"path,omitempty" jsonschema:"description=file or directory"`
-	Glob    string `json:"glob,omitempty" jsonschema:"description=*.go fits the name at any depth; with a slash\\, the whole path: src/**/*.{ts\\,tsx}"`
-	Context int    `json:"context,omitempty" jsonschema:"minimum=0,maximum=10,description=lines around a match"`
+	Path    string `json:"path,omitempty"`
+	Glob    string `json:"glob,omitempty" jsonschema:"description=as of the tool glob"`
+	Context int    `json:"context,omitempty" jsonschema:"minimum=0,maximum=10"`
 }
 
 func grepTool() builtin {

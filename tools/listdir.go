@@ -23,8 +23,8 @@ const (
 )
 
 type listDirArgs struct {
-	Path  string `json:"path,omitempty" jsonschema:"description=directory (default: root)"`
-	Depth int    `json:"depth,omitempty" jsonschema:"minimum=1,maximum=5,description=levels (default 1)"`
+	Path  string `json:"path,omitempty"`
+	Depth int    `json:"depth,omitempty" jsonschema:"minimum=1,maximum=5"`
 }
 
 func listDirTool() builtin {

@@ -31,7 +31,7 @@ const (
 type readArgs struct {
 	Path   string `json:"path" jsonschema:"description=file or blob:HASH"`
 	Offset int    `json:"offset,omitempty" jsonschema:"minimum=1,description=first line (default 1)"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"minimum=1,description=lines (default 2000)"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"minimum=1"`
 }
 
 func readTool() builtin {

@@ -40,7 +40,7 @@ const (
 )
 
 type symbolsArgs struct {
-	Path  string `json:"path,omitempty" jsonschema:"description=file or directory"`
+	Path  string `json:"path,omitempty"`
 	Query string `json:"query,omitempty" jsonschema:"description=name or Type.member"`
 	Kind  string `json:"kind,omitempty" jsonschema:"enum=definition,enum=references,enum=implementations,enum=callers"`
 }
