@@ -34,6 +34,8 @@ type Claimed struct {
 	Run plan.RunID
 	// Spec is that of the job's [Entry].
 	Spec json.RawMessage
+	// Err is why the spec cannot be read; there is none then.
+	Err error
 	// Lost is closed once the job is no longer this worker's: what it does from then
 	// on counts for nothing. Nil where that cannot be.
 	Lost <-chan struct{}
@@ -140,7 +142,11 @@ func (s *scheduler) abort(err error) {
 func (s *scheduler) runJob(ctx context.Context, claimed Claimed) {
 	try := Try{Batch: claimed.Batch, Run: claimed.Run}
 	res := Result{State: JobFailed}
-	if err := json.Unmarshal(claimed.Spec, &try.Job); err != nil {
+	err := claimed.Err
+	if err == nil {
+		err = json.Unmarshal(claimed.Spec, &try.Job)
+	}
+	if err != nil {
 		res.Why = "the job cannot be read any more: " + err.Error()
 	} else {
 		if s.Started != nil {

@@ -48,7 +48,7 @@ func (db *DB) PostAfter(ctx context.Context, run plan.RunID, kind string, data j
 // first. Waiting leaves out those that are settled.
 func (db *DB) After(ctx context.Context, kind string, waiting bool) (out []AfterLetter, err error) {
 	const op = "read what follows from runs in"
-	query := `SELECT inbox.id, runs.id, kind, data, inbox.created, taken_seq IS NOT NULL
+	query := `SELECT inbox.id, runs.id, kind, data, inbox.created, taken_seq IS NOT NULL, ` + letterWhole + `
 		FROM inbox JOIN runs ON run = key WHERE kind = ?`
 	if waiting {
 		query += " AND taken_seq IS NULL"
@@ -61,8 +61,12 @@ func (db *DB) After(ctx context.Context, kind string, waiting bool) (out []After
 	for rows.Next() {
 		var l AfterLetter
 		var created int64
-		if err := rows.Scan(&l.ID, &l.Run, &l.Kind, (*[]byte)(&l.Data), &created, &l.Settled); err != nil {
+		var whole bool
+		if err := rows.Scan(&l.ID, &l.Run, &l.Kind, (*[]byte)(&l.Data), &created, &l.Settled, &whole); err != nil {
 			return nil, db.wrapError(op, err)
+		}
+		if !whole { // nothing follows from it
+			continue
 		}
 		l.Created = fromNanos(created)
 		out = append(out, l)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/plan-engine/plan"
@@ -43,6 +44,8 @@ type Batch struct {
 	Jobs      map[JobState]int // how many jobs are in each state
 	CostUSD   float64          // of the jobs' present runs
 	Tokens    int64            // of the jobs' present runs, input and output
+	// Damage says that the row is not what was written; Settings are left out then.
+	Damage error
 }
 
 // Job is one entry of a batch.
@@ -58,6 +61,9 @@ type Job struct {
 	Spec      json.RawMessage
 	Result    json.RawMessage // nil before there is one
 	Published json.RawMessage // nil for a job that was never to be published
+	// Damage says that the row is not what was written; Spec, Result and Published are
+	// left out then.
+	Damage error
 }
 
 // AddBatch stores a batch with its jobs, all or nothing. The states of the jobs
@@ -97,8 +103,13 @@ func nullIfEmpty(data json.RawMessage) json.RawMessage {
 
 const jobColumns = `batch, id, place, turn, priority, state, run, started, ended, spec, result, published`
 
-func scanJob(scan func(...any) error) (Job, error) {
+// selectJobs reads jobs, and of each whether it is what was written.
+var selectJobs = "SELECT " + jobColumns + ", " +
+	provenIn("batch_jobs", strings.Split(jobColumns, ", ")...) + " FROM batch_jobs"
+
+func (db *DB) scanJob(scan func(...any) error) (Job, error) {
 	var j Job
+	var whole bool
 	var started, ended int64
 	var spec, result, published string
 	err := scan(
@@ -114,14 +125,21 @@ func scanJob(scan func(...any) error) (Job, error) {
 		&spec,
 		&result,
 		&published,
+		&whole,
 	)
+	if err == nil && !whole {
+		j.Damage = db.rowError("read a job in", "batch_jobs", j.Batch+" "+j.ID)
+		spec, result, published = "", "null", "null"
+	}
 	if started != 0 {
 		j.Started = fromNanos(started)
 	}
 	if ended != 0 {
 		j.Ended = fromNanos(ended)
 	}
-	j.Spec = json.RawMessage(spec)
+	if spec != "" {
+		j.Spec = json.RawMessage(spec)
+	}
 	if result != "null" {
 		j.Result = json.RawMessage(result)
 	}
@@ -141,7 +159,8 @@ func (db *DB) ClaimJob(ctx context.Context, batch string, run plan.RunID, only s
 	now := db.now().UnixNano()
 	var j Job
 	err := db.inTx(ctx, func(tx *sql.Tx) (err error) {
-		j, err = scanJob(tx.QueryRowContext(ctx, `UPDATE batch_jobs SET state = 'running', ended = 0,
+		var id string
+		err = tx.QueryRowContext(ctx, `UPDATE batch_jobs SET state = 'running', ended = 0,
 			started = CASE started WHEN 0 THEN ? ELSE started END, run = CASE run WHEN '' THEN ? ELSE run END
 		WHERE batch = ? AND id = (
 			SELECT id FROM batch_jobs AS j WHERE batch = ? AND state = 'queued' AND ? IN ('', id) AND (started > 0
@@ -149,7 +168,10 @@ func (db *DB) ClaimJob(ctx context.Context, batch string, run plan.RunID, only s
 				OR (SELECT count(*) FROM batch_jobs AS k WHERE k.batch = j.batch AND k.started > 0) <
 				   (SELECT most FROM batches WHERE id = j.batch))
 			ORDER BY priority DESC, started = 0, turn, place LIMIT 1)
-		RETURNING `+jobColumns, now, string(run), batch, batch, only).Scan)
+		RETURNING id`, now, string(run), batch, batch, only).Scan(&id)
+		if err == nil {
+			j, err = db.scanJob(tx.QueryRowContext(ctx, selectJobs+" WHERE batch = ? AND id = ?", batch, id).Scan)
+		}
 		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) {

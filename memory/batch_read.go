@@ -6,12 +6,15 @@ import (
 	"strings"
 )
 
+// selectBatches reads batches, and of each whether it is what was written.
+var selectBatches = `SELECT id, digest, name, settings, most, created, updated, ` +
+	provenIn("batches", "id", "digest", "name", "settings", "most", "created", "updated") + ` FROM batches`
+
 // Batches lists the batches, newest first. A digest other than "" chooses those
 // of the same jobs.
 func (db *DB) Batches(ctx context.Context, digest string) ([]Batch, error) {
 	const op = "list batches in"
-	rows, err := db.read.QueryContext(ctx, `SELECT id, digest, name, settings, most, created, updated FROM batches
-		WHERE ? = '' OR digest = ? ORDER BY id DESC`, digest, digest)
+	rows, err := db.read.QueryContext(ctx, selectBatches+" WHERE ? = '' OR digest = ? ORDER BY id DESC", digest, digest)
 	if err != nil {
 		return nil, db.wrapError(op, err)
 	}
@@ -22,10 +25,14 @@ func (db *DB) Batches(ctx context.Context, digest string) ([]Batch, error) {
 		var b Batch
 		var created, updated int64
 		var settings string
-		if err := rows.Scan(&b.ID, &b.Digest, &b.Name, &settings, &b.MaxStarts, &created, &updated); err != nil {
+		var whole bool
+		err := rows.Scan(&b.ID, &b.Digest, &b.Name, &settings, &b.MaxStarts, &created, &updated, &whole)
+		if err != nil {
 			return nil, db.wrapError(op, err)
 		}
-		b.Settings = []byte(settings)
+		if b.Settings = []byte(settings); !whole {
+			b.Settings, b.Damage = nil, db.rowError("read a batch in", "batches", b.ID)
+		}
 		b.Created = fromNanos(created)
 		b.Updated = fromNanos(updated)
 		b.Jobs = map[JobState]int{}
@@ -103,7 +110,7 @@ func (db *DB) Jobs(ctx context.Context, batch string) ([]Job, error) {
 	const op = "list jobs in"
 	rows, err := db.read.QueryContext(
 		ctx,
-		"SELECT "+jobColumns+" FROM batch_jobs WHERE batch = ? ORDER BY place",
+		selectJobs+" WHERE batch = ? ORDER BY place",
 		batch,
 	)
 	if err != nil {
@@ -112,7 +119,7 @@ func (db *DB) Jobs(ctx context.Context, batch string) ([]Job, error) {
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	var out []Job
 	for rows.Next() {
-		j, err := scanJob(rows.Scan)
+		j, err := db.scanJob(rows.Scan)
 		if err != nil {
 			return nil, db.wrapError(op, err)
 		}

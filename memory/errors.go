@@ -134,7 +134,9 @@ func (e *PartError) Unwrap() error { return e.Err }
 func IsDamage(err error) bool {
 	var broken *ChainError
 	var changed *BlobError
-	return errors.As(err, &broken) || errors.As(err, &changed) || errors.Is(err, ErrNoBlob) || sqliteDamage(err)
+	var row *RowError
+	return errors.As(err, &broken) || errors.As(err, &changed) || errors.As(err, &row) ||
+		errors.Is(err, ErrNoBlob) || sqliteDamage(err)
 }
 
 // Unreadable reports whether err, of [Open], says that the file is damaged where it says

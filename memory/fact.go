@@ -222,8 +222,8 @@ const selectFact = `SELECT id, repo, source, run, seq, created, used, expires, t
 
 // factWhole is the condition of facts that are what was learned. Those of an earlier
 // program have no sum.
-const factWhole = `(sum IS NULL OR
-	sum = row_sum('facts', id, repo, hash, source, run, seq, created, used, expires, text))`
+var factWhole = provenIn("facts",
+	"id", "repo", "hash", "source", "run", "seq", "created", "used", "expires", "text")
 
 type scanner interface{ Scan(dest ...any) error }
 

@@ -102,7 +102,11 @@ func (db *DB) RunsWithLetters(ctx context.Context) ([]plan.RunID, error) {
 // until [Writer.AppendTaking] takes them.
 func (w *Writer) Letters(ctx context.Context) ([]Letter, error) { return w.db.Letters(ctx, w.run) }
 
-// Letters returns the letters that wait in the inbox of a run, oldest first.
+// letterWhole is the condition of letters that are what was posted.
+var letterWhole = provenIn("inbox", "id", "run", "kind", "data", "created", "taken_seq")
+
+// Letters returns the letters that wait in the inbox of a run, oldest first. One that is
+// not what was posted is an error.
 func (db *DB) Letters(ctx context.Context, run plan.RunID) ([]Letter, error) {
 	// A loop looks before each turn. For a context that can end, database/sql and
 	// the driver would start a goroutine each, which costs more than the look.
@@ -115,8 +119,12 @@ func (db *DB) Letters(ctx context.Context, run plan.RunID) ([]Letter, error) {
 	for rows.Next() {
 		var l Letter
 		var created int64
-		if err := rows.Scan(&l.ID, &l.Kind, (*[]byte)(&l.Data), &created); err != nil {
+		var whole bool
+		if err := rows.Scan(&l.ID, &l.Kind, (*[]byte)(&l.Data), &created, &whole); err != nil {
 			return nil, db.runError("read the inbox of", run, err)
+		}
+		if !whole {
+			return nil, db.rowError("read the inbox of run "+string(run)+" in", "inbox", l.ID)
 		}
 		l.Created = fromNanos(created)
 		letters = append(letters, l)

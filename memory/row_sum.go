@@ -110,6 +110,31 @@ func keepSums(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
+// provenIn is the condition of rows of a table that are what was written; the columns are
+// all but the sum, in the order of the schema. Rows of an earlier program have no sum.
+func provenIn(table string, columns ...string) string {
+	return fmt.Sprintf("(%[1]s.sum IS NULL OR %[1]s.sum = row_sum('%[1]s', %[1]s.%[2]s))",
+		table, strings.Join(columns, ", "+table+"."))
+}
+
+// RowError says that a row is not what was written.
+type RowError struct{ Table, Key string }
+
+// Error says it in one sentence.
+func (e *RowError) Error() string {
+	return fmt.Sprintf("the row %.100q of the table %s is not what was written", e.Key, e.Table)
+}
+
+// rowError is what a reader of a damaged row gets.
+func (db *DB) rowError(op, table string, key any) error {
+	return &Error{
+		Op:   op,
+		Path: db.path,
+		Err:  &RowError{Table: table, Key: fmt.Sprint(key)},
+		Hint: hintDamaged,
+	}
+}
+
 // auditSums lists what is wrong with rows that have sums.
 func (db *DB) auditSums(ctx context.Context) []error {
 	tables, err := summedTables(ctx, db.read)
@@ -148,7 +173,7 @@ func brokenRows(ctx context.Context, from rowsQuerier, t summedTable) ([]error, 
 		if err := rows.Scan(&key); err != nil {
 			return out, err //nolint:wrapcheck // the callers say what was done
 		}
-		out = append(out, fmt.Errorf("the row %.100q of the table %s is not what was written", key, t.name))
+		out = append(out, &RowError{Table: t.name, Key: key})
 	}
 	return out, rows.Err()
 }

@@ -173,6 +173,56 @@ func TestDamagedRowsStaySeen(t *testing.T) {
 	}
 }
 
+// What is damaged is given to no reader: a letter is an error, a job and a batch come without
+// what they say, and of the rest nothing is known.
+func TestDamageIsNotRead(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	db := open(t, t.TempDir())
+	besides(t, db)
+	_, err := db.Post(ctx, "L1", "steer", json.RawMessage(`{"text":"once more"}`))
+	must(t, err)
+	tables := []string{"batch_jobs", "batches", "inbox", "skill_grants", "skill_stats", "style"}
+	for _, table := range tables {
+		must(t, db.Exec(ctx, "UPDATE "+table+" SET sum = x'00'"))
+	}
+	told := func(err error) {
+		t.Helper()
+		if !memory.IsDamage(err) || !strings.Contains(err.Error(), "--skip-damaged") {
+			t.Errorf("got %v", err)
+		}
+	}
+	letters, err := db.Letters(ctx, "L1")
+	if told(err); len(letters) > 0 {
+		t.Errorf("letters that are not what was posted: %v", letters)
+	}
+	claimed, ok, err := db.ClaimJob(ctx, "B1", "L2", "two")
+	if must(t, err); !ok || claimed.ID != "two" {
+		t.Errorf("claimed %t: %+v", ok, claimed)
+	}
+	jobs, err := db.Jobs(ctx, "B1")
+	must(t, err)
+	for _, j := range append(jobs, claimed) {
+		if told(j.Damage); j.Spec != nil || j.Result != nil || j.Published != nil {
+			t.Errorf("got %+v", j)
+		}
+	}
+	b, err := db.Batch(ctx, "B1")
+	must(t, err)
+	if told(b.Damage); b.Settings != nil || len(jobs) != 2 {
+		t.Errorf("got %+v with %d jobs", b, len(jobs))
+	}
+	grants, err := db.SkillGrants(ctx)
+	must(t, err)
+	records, err := db.AllSkillRecords(ctx)
+	must(t, err)
+	style, err := db.Style(ctx)
+	must(t, err)
+	if len(grants) > 0 || len(records) > 0 || style.Line() != memory.Neutral().Line() {
+		t.Errorf("decided by what is damaged: %v, %v, %v", grants, records, style)
+	}
+}
+
 // Rows of an earlier program have no sums until gc has been at them.
 func TestOldRowsGetSums(t *testing.T) {
 	t.Parallel()
@@ -192,8 +242,16 @@ func TestOldRowsGetSums(t *testing.T) {
 	if facts, err := db.FactsWithin(ctx, "/r", 1000, clock()); len(facts) != 1 || err != nil {
 		t.Errorf("facts of an earlier program: %v, %v", facts, err)
 	}
+	if jobs, err := db.Jobs(ctx, "B"); len(jobs) != 1 || err != nil || jobs[0].Damage != nil {
+		t.Errorf("jobs of an earlier program: %+v, %v", jobs, err)
+	}
+	_, _, err := db.AddFact(ctx, plan.Fact{Repo: "/r", Text: "another", Run: "L1"})
+	must(t, err)
+	if n, err := db.Count(ctx, summed); n != 1 || err != nil {
+		t.Errorf("%d rows have sums, and one is new: %v", n, err)
+	}
 	must(t, db.Pack(ctx, nil))
-	if n, err := db.Count(ctx, summed); n != 4 || err != nil {
+	if n, err := db.Count(ctx, summed); n != 5 || err != nil {
 		t.Errorf("%d rows have sums: %v", n, err)
 	}
 	if found := complaints(t, db); len(found) > 0 {

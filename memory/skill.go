@@ -11,7 +11,9 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-const selectSkill = `SELECT skill, phase, version, alpha, beta, prior, pulls, updated_at FROM skill_stats`
+// selectSkill reads records that are what was written.
+var selectSkill = `SELECT skill, phase, version, alpha, beta, prior, pulls, updated_at FROM skill_stats WHERE ` +
+	provenIn("skill_stats", "skill", "phase", "version", "alpha", "beta", "prior", "pulls", "updated_at")
 
 // SkillRecords returns the records of these skills in a phase, by name.
 func (db *DB) SkillRecords(ctx context.Context, p plan.Phase, names []string) (map[string]plan.SkillRecord, error) {
@@ -21,7 +23,7 @@ func (db *DB) SkillRecords(ctx context.Context, p plan.Phase, names []string) (m
 	}
 	records, err := db.skillRecords(
 		ctx,
-		selectSkill+` WHERE phase = ? AND skill IN (SELECT value FROM json_each(?))`,
+		selectSkill+` AND phase = ? AND skill IN (SELECT value FROM json_each(?))`,
 		string(p),
 		string(list),
 	)
@@ -88,7 +90,7 @@ func (db *DB) RecordSkill(
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return err //nolint:wrapcheck // RecordSkill says what was done
 		}
-		rec, err := scanSkill(tx.QueryRowContext(ctx, selectSkill+` WHERE skill = ? AND phase = ?`, skill, string(p)))
+		rec, err := scanSkill(tx.QueryRowContext(ctx, selectSkill+` AND skill = ? AND phase = ?`, skill, string(p)))
 		if errors.Is(err, sql.ErrNoRows) {
 			rec, err = plan.SkillRecord{Skill: skill, Phase: p}, nil
 		}
@@ -199,12 +201,13 @@ func saveStreak(ctx context.Context, tx *sql.Tx, signature string, runs []plan.R
 	return err //nolint:wrapcheck // Streak says what was done
 }
 
+// selectGrants reads decisions that are what was written.
+var selectGrants = `SELECT name, digest, signature, decision, why, at FROM skill_grants WHERE ` +
+	provenIn("skill_grants", "id", "name", "digest", "signature", "decision", "why", "at")
+
 // SkillGrants returns what a person decided about drafts, the oldest first.
 func (db *DB) SkillGrants(ctx context.Context) ([]plan.SkillGrant, error) {
-	rows, err := db.read.QueryContext(
-		ctx,
-		`SELECT name, digest, signature, decision, why, at FROM skill_grants ORDER BY id`,
-	)
+	rows, err := db.read.QueryContext(ctx, selectGrants+` ORDER BY id`)
 	if err != nil {
 		return nil, db.wrapError("read decisions about drafts in", err)
 	}

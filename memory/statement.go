@@ -21,7 +21,7 @@ func (s *statements) prepare(ctx context.Context, write, read *sql.DB) error {
 func (s *statements) prepareReading(ctx context.Context, read *sql.DB) error {
 	return prepareAll(ctx, read, map[**sql.Stmt]string{
 		&s.standing: `SELECT key, head, chain, outcome <> '' FROM runs WHERE id = ?`,
-		&s.letters: `SELECT inbox.id, kind, data, inbox.created FROM inbox JOIN runs ON run = key
+		&s.letters: `SELECT inbox.id, kind, data, inbox.created, ` + letterWhole + ` FROM inbox JOIN runs ON run = key
 			WHERE runs.id = ? AND taken_seq IS NULL ORDER BY inbox.id`,
 	})
 }

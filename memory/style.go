@@ -145,11 +145,14 @@ func (s Style) Line() string {
 	return "The person writes " + strings.Join(words, " and ") + "; words meant for them may do the same."
 }
 
+// selectStyle reads the style, if it is what was written.
+var selectStyle = `SELECT data FROM style WHERE id = 1 AND ` + provenIn("style", "id", "data", "updated")
+
 // Style returns what is known of the person's style, Neutral if nothing is.
 func (db *DB) Style(ctx context.Context) (Style, error) {
 	s := Neutral()
 	var text string
-	err := db.read.QueryRowContext(ctx, `SELECT data FROM style WHERE id = 1`).Scan(&text)
+	err := db.read.QueryRowContext(ctx, selectStyle).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, nil
 	}
@@ -223,7 +226,7 @@ func (db *DB) changeStyle(ctx context.Context, change func(*keptStyle)) error {
 	return db.wrapError("keep the style in", db.inTx(ctx, func(tx *sql.Tx) error {
 		s := keptStyle{Style: Neutral()}
 		var text string
-		err := tx.QueryRowContext(ctx, `SELECT data FROM style WHERE id = 1`).Scan(&text)
+		err := tx.QueryRowContext(ctx, selectStyle).Scan(&text)
 		if err == nil {
 			err = json.Unmarshal([]byte(text), &s)
 		}

@@ -67,6 +67,9 @@ func (s Settings) workers() int {
 
 // settingsOf reads what a batch was driven with before.
 func settingsOf(b memory.Batch) (s Settings, err error) {
+	if b.Damage != nil {
+		return s, b.Damage
+	}
 	if err := json.Unmarshal(b.Settings, &s); err != nil {
 		return s, fmt.Errorf("read how batch %s was driven: %w", b.ID, err)
 	}

@@ -1,7 +1,11 @@
 package batches_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -56,5 +60,41 @@ func TestADamagedJobIsShown(t *testing.T) {
 	}
 	if s.Counts[batch.JobFailed] != 2 || s.Jobs[1].Repo != "/r" {
 		t.Errorf("got %+v", s)
+	}
+}
+
+// A byte of what is stored of a job is another, and still it can be read: nobody is shown it.
+func TestAFlippedByteOfAJobIsNotShown(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	open := func() *host.Host { return host.New(host.Config{Environ: []string{"PLAN_HOME=" + home}}) }
+	h := open()
+	db, err := h.DB(t.Context())
+	if err == nil {
+		err = db.AddBatch(t.Context(), memory.Batch{ID: "01AB", Digest: "d", Settings: json.RawMessage("{}")}, []memory.Job{
+			{ID: "good", Spec: json.RawMessage(`{"repo":"/r","request":"as it was"}`)},
+			{ID: "hurt", Spec: json.RawMessage(`{"repo":"/r","request":"keep the logs"}`), Place: 1},
+		})
+	}
+	file := filepath.Join(home, "plan.db")
+	var data []byte
+	if err = errors.Join(err, h.Close()); err == nil {
+		data, err = os.ReadFile(file)
+	}
+	if err == nil {
+		err = os.WriteFile(file, bytes.Replace(data, []byte("keep the logs"), []byte("drop the logs"), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h = open()
+	t.Cleanup(func() { _ = h.Close() })
+	s, err := batches.New(h).Show(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, hurt := s.Jobs[0], s.Jobs[1]
+	if good.Request != "as it was" || hurt.Request != "" || !strings.Contains(hurt.Why, "is not what was written") {
+		t.Errorf("got %+v and %+v", good, hurt)
 	}
 }

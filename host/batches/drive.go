@@ -348,6 +348,7 @@ func (q queue) Claim(ctx context.Context) (batch.Claimed, bool, error) {
 		ID:    job.ID,
 		Run:   job.Run,
 		Spec:  job.Spec,
+		Err:   job.Damage,
 	}, ok, err
 }
 

@@ -142,6 +142,9 @@ func (b *Batches) findPublishPlace(
 	stored memory.Job,
 	run *engine.Run,
 ) (p publishPlace, err error) {
+	if stored.Damage != nil {
+		return p, stored.Damage
+	}
 	var spec batch.Job
 	if err = json.Unmarshal(stored.Spec, &spec); err != nil {
 		return p, fmt.Errorf("read job %s: %w", stored.ID, err)

@@ -217,6 +217,9 @@ func readJob(stored memory.Job, publishes bool) (Job, error) {
 	if !stored.Ended.IsZero() {
 		j.Ended = &stored.Ended
 	}
+	if stored.Damage != nil {
+		return j, stored.Damage
+	}
 	var spec batch.Job
 	if err := json.Unmarshal(stored.Spec, &spec); err != nil {
 		return j, fmt.Errorf("read job %s: %w", stored.ID, err)
