@@ -58,7 +58,7 @@ func TestExportComesBackTheSame(t *testing.T) {
 		if err != nil || got != sent || got.Existed || sent.Replaced != 0 {
 			t.Fatalf("imported %+v, %v, want %+v", got, err, sent)
 		}
-		if diff := cmp.Diff(lines(t, from, run), lines(t, to, run)); diff != "" {
+		if diff := differ(lines(t, from, run), lines(t, to, run)); diff != "" {
 			t.Error(diff)
 		}
 		want, err := from.Run(ctx, run)

@@ -60,7 +60,7 @@ func TestLargeContentsAreCompressed(t *testing.T) {
 	other := open(t, t.TempDir())
 	_, err = other.Import(ctx, bytes.NewReader(file))
 	must(t, err)
-	if diff := cmp.Diff(lines(t, db, "R1"), lines(t, other, "R1")); diff != "" {
+	if diff := differ(lines(t, db, "R1"), lines(t, other, "R1")); diff != "" {
 		t.Error(diff)
 	}
 	if n, err := other.Count(ctx, "SELECT (SELECT count(packed) FROM events) + (SELECT count(packed) FROM blobs)"); n != 2 {
@@ -149,7 +149,7 @@ func TestPackCompressesWhatIsThere(t *testing.T) {
 	packed := rows()
 	asItWas := func(when string) {
 		for run, all := range want {
-			if diff := cmp.Diff(all, lines(t, db, run)); diff != "" {
+			if diff := differ(all, lines(t, db, run)); diff != "" {
 				t.Errorf("%s: %s", when, diff)
 			}
 		}

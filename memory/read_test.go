@@ -168,7 +168,7 @@ func TestFollowSeesAnotherProcess(t *testing.T) {
 		got = append(got, l)
 	}
 	wantSeqs(t, got, 42)
-	if diff := cmp.Diff(lines(t, db, "R1"), got); diff != "" {
+	if diff := differ(lines(t, db, "R1"), got); diff != "" {
 		t.Error(diff)
 	}
 	for l, err := range db.Follow(ctx, "R1", 42) {

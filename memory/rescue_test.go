@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/memory"
 )
@@ -78,7 +76,7 @@ func TestRescue(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 			for run, all := range want {
-				if diff := cmp.Diff(all, lines(t, saved, run)); diff != "" {
+				if diff := differ(all, lines(t, saved, run)); diff != "" {
 					t.Error(diff)
 				}
 				if hashes, err := saved.BlobRefs(ctx, run); err != nil || len(hashes) != 2 && run != "L1" {
@@ -116,7 +114,7 @@ func TestRescueOfALog(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
 	saved, _ := rescued(t, dir)
-	if diff := cmp.Diff(lines(t, db, "R1"), lines(t, saved, "R1")); diff != "" {
+	if diff := differ(lines(t, db, "R1"), lines(t, saved, "R1")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -150,7 +148,7 @@ func TestRescueOfWhatIsLeft(t *testing.T) {
 			if _, err := saved.Run(ctx, run); err == nil {
 				got = lines(t, saved, run)
 			}
-			if diff := cmp.Diff(all[:len(got)], got); diff != "" {
+			if diff := differ(all[:len(got)], got); diff != "" {
 				t.Error(diff)
 			}
 			if len(got) < len(all) && len(c.Skipped) == 0 {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/memory"
@@ -76,7 +75,7 @@ func TestBackupLeavesOutWhatIsDamaged(t *testing.T) {
 			delete(want, "R2")
 			saved := open(t, filepath.Dir(file))
 			for run, all := range want {
-				if diff := cmp.Diff(all, lines(t, saved, run)); diff != "" {
+				if diff := differ(all, lines(t, saved, run)); diff != "" {
 					t.Error(diff)
 				}
 			}
@@ -122,7 +121,7 @@ func TestNoFlippedByteGetsOut(t *testing.T) {
 					got = append(got, l)
 				}
 			}
-			if diff := cmp.Diff(all[:min(len(got), len(all))], got); diff != "" && len(got) > 0 || err == nil && len(got) != len(all) {
+			if diff := differ(all[:min(len(got), len(all))], got); diff != "" && len(got) > 0 || err == nil && len(got) != len(all) {
 				t.Errorf("byte %d of %s: %d events were read: %v\n%s", at, run, len(got), err, diff)
 			}
 			var out bytes.Buffer
@@ -134,7 +133,7 @@ func TestNoFlippedByteGetsOut(t *testing.T) {
 			if part != nil {
 				cut++
 			}
-			if _, err := other.Import(ctx, bytes.NewReader(out.Bytes())); err != nil || !cmp.Equal(lines(t, other, run), all[:sent.Events]) {
+			if _, err := other.Import(ctx, bytes.NewReader(out.Bytes())); err != nil || differ(all[:sent.Events], lines(t, other, run)) != "" {
 				t.Errorf("byte %d: the export of %s is not what was committed: %v", at, run, err)
 			}
 		}
@@ -145,7 +144,7 @@ func TestNoFlippedByteGetsOut(t *testing.T) {
 			runs, err := whole.Runs(ctx, memory.Filter{})
 			must(t, err)
 			for _, r := range runs {
-				if !cmp.Equal(lines(t, whole, r.ID), want[r.ID]) {
+				if differ(want[r.ID], lines(t, whole, r.ID)) != "" {
 					t.Errorf("byte %d: run %s of the backup is another", at, r.ID)
 				}
 			}
