@@ -66,7 +66,7 @@ $(LINT):
 	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
 soak: ## play whole what make test samples, by the kind; then kill runs for SOAK (10m)
-	PLAN_TEST=all $(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 -v -run '$(SAMPLED)' ./cmd/plan ./engine ./internal/arch ./loop ./memory ./model/provider ./sandbox
+	PLAN_TEST=all $(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 -v -run '$(SAMPLED)' ./cmd/plan ./engine ./internal/arch ./loop ./memory ./model/wires ./sandbox
 	$(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 ./sandbox
 	$(GO) test -tags $(TAGS),browser -count=1 -run '^TestInABrowser' ./face/web
 	SOAK=$(SOAK) $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 0 -v -run '^TestSoak$$' ./cmd/plan

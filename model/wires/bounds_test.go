@@ -1,4 +1,4 @@
-package provider_test
+package wires_test
 
 import (
 	"cmp"
@@ -228,7 +228,7 @@ func TestADrip(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				server := wiretest.Serve(t, func(w http.ResponseWriter, r *http.Request, _ int, _ string) {
-					tick := time.NewTicker(5 * time.Millisecond)
+					tick := time.NewTicker(20 * time.Millisecond)
 					defer tick.Stop()
 					for out := what; ; out = " " {
 						if _, err := io.WriteString(w, out); err != nil {
@@ -243,7 +243,7 @@ func TestADrip(t *testing.T) {
 					}
 				})
 				cfg := server.Config()
-				cfg.Whole = 100 * time.Millisecond
+				cfg.Whole = time.Second // and it has begun by then
 				client, err := s.open(cfg, func(string) wire.Model { return wire.Model{} })
 				if err != nil {
 					t.Fatal(err)
@@ -253,7 +253,7 @@ func TestADrip(t *testing.T) {
 				call.Patience = 2
 				_, err = client.Generate(t.Context(), call, nil)
 				me := wiretest.ModelError(t, err, loop.ErrIdle)
-				if me.Bound != "did not come to an end within 100ms" || !strings.Contains(me.Message, "timeouts.answer") {
+				if me.Bound != "did not come to an end within 1s" || !strings.Contains(me.Message, "timeouts.answer") {
 					t.Errorf("error = %+v", me)
 				}
 			})
