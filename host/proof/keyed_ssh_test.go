@@ -1,21 +1,19 @@
 package proof_test
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
-	"golang.org/x/crypto/ssh/agent"
 
 	"github.com/plan-engine/plan/host/walls/wallstest"
 	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/internal/gittest/sshtest"
 	"github.com/plan-engine/plan/sandbox"
 )
 
@@ -43,9 +41,9 @@ func TestGoFetchesBySSH(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, host := serveSSH(t, signer.PublicKey(), repos)
+	at, host := sshtest.Serve(t, signer.PublicKey(), repos)
 	socket := filepath.Join(dir, "agent")
-	serveAgent(t, socket, key)
+	sshtest.ServeAgent(t, socket, key)
 	known := func(key ssh.PublicKey) string {
 		_, port, _ := net.SplitHostPort(at)
 		return "[127.0.0.1]:" + port + " " + string(ssh.MarshalAuthorizedKey(key))
@@ -80,98 +78,4 @@ func TestGoFetchesBySSH(t *testing.T) {
 			}
 		}
 	})
-}
-
-// serveAgent serves an agent with one key.
-func serveAgent(t *testing.T, socket string, key ed25519.PrivateKey) {
-	t.Helper()
-	keys := agent.NewKeyring()
-	if err := keys.Add(agent.AddedKey{PrivateKey: key}); err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _ = agent.ServeAgent(keys, conn) }()
-		}
-	}()
-}
-
-// serveSSH serves repositories by SSH to who has a key.
-func serveSSH(t *testing.T, user ssh.PublicKey, repos string) (at string, host ssh.PublicKey) {
-	t.Helper()
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := ssh.NewSignerFromKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := &ssh.ServerConfig{
-		PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
-			if !bytes.Equal(key.Marshal(), user.Marshal()) {
-				return nil, os.ErrPermission
-			}
-			return &ssh.Permissions{}, nil
-		},
-	}
-	config.AddHostKey(signer)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go serveSSHClient(conn, config, repos)
-		}
-	}()
-	return listener.Addr().String(), signer.PublicKey()
-}
-
-// serveSSHClient runs git for one client.
-func serveSSHClient(conn net.Conn, config *ssh.ServerConfig, repos string) {
-	server, channels, requests, err := ssh.NewServerConn(conn, config)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	go ssh.DiscardRequests(requests)
-	for asked := range channels {
-		channel, requests, err := asked.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			for r := range requests {
-				if r.Type != "exec" {
-					_ = r.Reply(false, nil)
-					continue
-				}
-				_ = r.Reply(true, nil)
-				repo := strings.Trim(strings.TrimPrefix(string(r.Payload[4:]), "git-upload-pack "), "'")
-				cmd := exec.Command("git", "upload-pack", filepath.Join(repos, filepath.Base(repo)))
-				cmd.Stdin, cmd.Stdout = channel, channel
-				status := [4]byte{}
-				if cmd.Run() != nil {
-					status[3] = 1
-				}
-				_, _ = channel.SendRequest("exit-status", false, status[:])
-				_ = channel.Close()
-			}
-		}()
-	}
 }
