@@ -66,7 +66,7 @@ func (r *killRange) reference() []string {
 // TestKillMatrix kills a run before and after every append and every effect,
 // each time in a place of its own, and resumes it. It must come to the same
 // end: tree, diff, snapshots, exit code and journal. A second matrix kills the
-// resume as well. The sample has each kind of failpoint.
+// resume as well. The sample has ten kinds of failpoints.
 func TestKillMatrix(t *testing.T) {
 	t.Parallel()
 	r := newKillRange(t, "scenario.toml")
@@ -74,7 +74,8 @@ func TestKillMatrix(t *testing.T) {
 	random := sampling.New(t)
 	kills := upTo(len(points) + spread)
 	if !sampling.All() {
-		kills = sampling.PickEach(random, 1, upTo(len(points)), func(at int) string { return points[at-1] })
+		kind := func(at int) string { return points[at-1] }
+		kills = sampling.Pick(random, 10, sampling.PickEach(random, 1, upTo(len(points)), kind))
 	}
 	var tally killTally
 	each(kills, func(at int) { r.killAt(at, len(points), &tally) })

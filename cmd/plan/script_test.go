@@ -47,7 +47,9 @@ import (
 //	flip FILE TEXT      change a bit of the first TEXT in a file
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, scripts("testdata/script"))
+	params := scripts("")
+	params.Files = sampledScripts(t)
+	testscript.Run(t, params)
 }
 
 // TestScriptsWithTheRaceDetector runs some of the scripts again with this binary
