@@ -77,19 +77,9 @@ func (w *Worker) Journal(id string) (*Journal, error) {
 func (j *Journal) TakeUp(ctx context.Context) (parts []Part, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	err = j.insist(ctx, func(ctx context.Context) error {
-		more, err := j.takeUp(ctx)
-		parts = append(parts, more...)
-		return err
-	})
-	return parts, err
-}
-
-// takeUp is one try of it, and returns what it has read in any case.
-func (j *Journal) takeUp(ctx context.Context) (parts []Part, err error) {
-	for {
-		more, err := j.store.parts(ctx, j.run, j.last)
-		if err != nil {
+	for mine := false; err == nil && !mine; {
+		var more []Part
+		if more, err = j.store.parts(ctx, j.run, j.last); err != nil {
 			return parts, err
 		}
 		for _, p := range more {
@@ -99,19 +89,22 @@ func (j *Journal) takeUp(ctx context.Context) (parts []Part, err error) {
 			j.last = p.Place
 		}
 		parts = append(parts, more...)
-		mine, err := j.store.pack(ctx, j.run, j.sign(Part{}))
-		if err != nil {
-			return parts, err
-		}
-		place, err := j.store.publish(ctx, j.run, mine, jetstream.WithExpectLastSequencePerSubject(j.last))
-		if isConflict(err) {
-			continue
-		}
-		if err == nil {
-			j.last = place
-		}
-		return parts, err
+		err = j.insist(ctx, func(ctx context.Context) error {
+			data, err := j.store.pack(ctx, j.run, j.sign(Part{}))
+			if err != nil {
+				return err
+			}
+			place, err := j.store.publish(ctx, j.run, data, jetstream.WithExpectLastSequencePerSubject(j.last))
+			if isConflict(err) { // there is more to be read
+				return nil
+			}
+			if mine = err == nil; mine {
+				j.last = place
+			}
+			return err
+		})
 	}
+	return parts, err
 }
 
 // sign says who writes a part.
@@ -277,19 +270,6 @@ func (s *Store) Tell(ctx context.Context, run plan.RunID, l Letter) error {
 		return fmt.Errorf("tell run %s: %w", run, err)
 	}
 	return nil
-}
-
-// Lines are the events of a run as far as the queue has them, after the first n, byte
-// for byte.
-func (s *Store) Lines(ctx context.Context, run plan.RunID, after int) ([][]byte, error) {
-	parts, err := s.parts(ctx, run, 0)
-	var out [][]byte
-	for _, p := range parts {
-		for _, line := range p.Events {
-			out = append(out, line)
-		}
-	}
-	return out[min(after, len(out)):], err
 }
 
 // createJournals makes room for journals.

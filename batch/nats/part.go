@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/klauspost/compress/s2"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/plan-engine/plan"
 )
@@ -57,26 +56,6 @@ func (s *Store) pack(ctx context.Context, run plan.RunID, p Part) ([]byte, error
 		Worker: p.Worker,
 		Object: object,
 	})
-}
-
-// parts reads the journal of a run after a place.
-func (s *Store) parts(ctx context.Context, run plan.RunID, after uint64) (out []Part, err error) {
-	for {
-		msg, err := s.journal.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(journalSubject+string(run)))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return out, nil
-		}
-		var p Part
-		if err == nil {
-			p, err = s.unpack(ctx, msg.Data)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the journal of run %s in the queue: %w", run, err)
-		}
-		p.Place = msg.Sequence
-		after = msg.Sequence
-		out = append(out, p)
-	}
 }
 
 // maxUnpacked bounds a part, in bytes: one that claims to hold more is damaged.

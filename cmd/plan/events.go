@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +33,7 @@ func (a *app) eventsCommand() *cobra.Command {
 		},
 	}
 	what.registerEvents(cmd)
-	return cmd
+	return a.machines().Events(cmd, func() error { return what.check() }, a.events)
 }
 
 // registerEvents registers what is chosen of a journal.
@@ -60,7 +61,7 @@ func (a *app) showEvents(ctx context.Context, db *memory.DB, id plan.RunID, what
 	return a.events(lines)
 }
 
-func (a *app) events(lines func(func(memory.Line, error) bool)) error {
+func (a *app) events(lines iter.Seq2[memory.Line, error]) error {
 	people := render.NewEventLines(a.out, a.viewing())
 	for line, err := range lines {
 		if err != nil {

@@ -79,6 +79,7 @@ func TestQueueDecidesAndPublishes(t *testing.T) {
 	if after := m.runsOf(id); after != runs {
 		t.Errorf("not each job went on where it was: %s, then %s", runs, after)
 	}
+	m.requireFollowed(id)
 	m.publish(id)
 	m.requireServed(id)
 	m.collect(id)
@@ -99,6 +100,28 @@ func (m *fleet) collect(id string) {
 	}
 	if text := m.must("desk", "batch", "list"); strings.Contains(text, id) {
 		m.t.Errorf("it is still listed: %s", text)
+	}
+}
+
+// requireFollowed looks at the events of a job's run from a home that has none of it.
+func (m *fleet) requireFollowed(id string) {
+	m.t.Helper()
+	run := string(readReport(m.t, m.start("home", "batch", "report", id, "--json", "--queue", m.url)).Jobs[0].Run)
+	all := m.must("desk", "show", run, "--events", "--json")
+	followed := m.must("desk", "show", run[len(run)-8:], "--events", "--follow", "--after", "1", "--json")
+	first, rest, _ := strings.Cut(all, "\n")
+	if !strings.Contains(first, `"run_start"`) || !strings.Contains(rest, `"run_end"`) || followed != rest {
+		m.t.Errorf("it shows %d bytes, begins with\n%.300s\nand follows\n%.300s", len(all), all, followed)
+	}
+	for want, args := range map[string][]string{
+		"show RUN --events":          {"show", run},
+		"no job in the queue has":    {"show", "--events", "01NONE"},
+		"--after cannot be negative": {"show", "--events", run, "--after", "-1"},
+		"--otlp: not with --queue":   {"show", "--events", run, "--otlp", "http://localhost"},
+	} {
+		if text, err := m.run("desk", args...); err == nil || !strings.Contains(text, want) {
+			m.t.Errorf("%v: %v\n%s", args, err, text)
+		}
 	}
 }
 

@@ -45,7 +45,8 @@ where none is named. Other views:
   --cost         tokens and cost by phase and model, sub-agents and summaries on
                  rows of their own; what is not known of it is said. Then what
                  the input was for: prompts, tools, results, what was read again
-  --events       the journal, one event a line; with --follow until the run is final
+  --events       the journal, one event a line; with --follow until the run is final,
+                 and with --queue that of a job's run, whichever worker drives it
   --graph        the way that the run took through the workflow, as Mermaid
 
 --phase and --attempt choose a part of a timeline, transcript or cost. On a
@@ -94,7 +95,7 @@ none); --json gives each view as one document.`,
 	fl.BoolVar(&what.graph, "graph", false, "the way that the run took, as Mermaid")
 	what.registerEvents(cmd)
 	cmd.MarkFlagsMutuallyExclusive("plan", "report", "transcript", "cost", "events", "graph")
-	return cmd
+	return a.machines().Events(cmd, func() error { return what.check() }, a.events)
 }
 
 func (s shown) check() error {

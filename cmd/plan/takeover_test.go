@@ -134,7 +134,7 @@ func (y *tryout) until(cmd *exec.Cmd, what string, done func() bool) {
 	y.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(2 * time.Minute); !done(); <-tick.C {
+	for end := time.Now().Add(10 * time.Minute); !done(); <-tick.C {
 		if time.Now().After(end) {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()

@@ -274,7 +274,8 @@ func (m *model) openJob() tea.Cmd {
 		return nil
 	}
 	if j.Worker != "" {
-		m.say("Run " + string(j.Run) + " is with worker " + clean(j.Worker) + ", whose home has what it does.")
+		m.say("Run " + string(j.Run) + " is with worker " + clean(j.Worker) + ". What it does is shown by: " +
+			"plan show " + string(j.Run) + " --events --queue URL")
 		return nil
 	}
 	return m.openRun(j.Run)

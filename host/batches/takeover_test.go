@@ -3,8 +3,10 @@ package batches_test
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,6 +22,7 @@ import (
 	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/internal/cable"
 	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/memory"
 )
 
 // queue is a queue with one job, and workers of this process.
@@ -151,6 +154,20 @@ func (q *queue) events() (out []plan.Event, j nats.Job) {
 	return out, jobs[0]
 }
 
+// lines are events that are followed to their end, in a row.
+func lines(t *testing.T, events iter.Seq2[memory.Line, error]) (out []memory.Line) {
+	for line, err := range events {
+		if err != nil {
+			t.Error(err)
+		}
+		if n := len(out); n > 0 && line.Seq != out[n-1].Seq+1 {
+			t.Errorf("event %d comes after event %d", line.Seq, out[n-1].Seq)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
 func typesOf(events []plan.Event) (out []plan.EventType) {
 	for _, ev := range events {
 		out = append(out, ev.Type())
@@ -218,14 +235,20 @@ func TestARunIsAnsweredFromElsewhere(t *testing.T) {
 	if _, _, err := told.Tell(t.Context(), string(j.Run), host.Letter{Kind: host.Replan, Text: "x"}); err == nil {
 		t.Error("a plan is given up that nothing shows")
 	}
+	followed := make(chan []memory.Line)
+	go func() { followed <- lines(t, batches.New(one).Queued(q.open()).Events(t.Context(), string(j.Run), 2, true)) }()
 	run, again, err := told.Tell(t.Context(), string(j.Run[:20]), host.Letter{Text: "English"})
 	if run != j.Run || !again || err != nil {
 		t.Fatal(run, again, err)
 	}
+	q.work("two", func(plan.Event) {})
+	if seen, there := <-followed, lines(t, told.Events(t.Context(), string(j.Run), 0, false)); len(there) < 3 ||
+		!reflect.DeepEqual(seen, there[2:]) {
+		t.Errorf("%d events were followed, after 2 of %d", len(seen), len(there))
+	}
 	if err := one.Close(); err != nil {
 		t.Error(err)
 	}
-	q.work("two", func(plan.Event) {})
 	events, now := q.events()
 	answered := slices.IndexFunc(events, func(ev plan.Event) bool {
 		a, ok := ev.Body.(plan.Answered)

@@ -3,6 +3,7 @@ package machines
 import (
 	"context"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
 	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/memory"
 )
 
 // Resume gives `plan batch resume` --queue.
@@ -44,6 +46,30 @@ func (p Program) Tell(cmd *cobra.Command, letter func(text []string) host.Letter
 			what = "answered; its job is queued again"
 		}
 		return p.said(run, what)
+	})
+}
+
+// Events gives `plan events` and `plan show --events` --queue, where a run is that of a job.
+// Check looks at the command's own flags.
+func (p Program) Events(
+	cmd *cobra.Command,
+	check func() error,
+	show func(iter.Seq2[memory.Line, error]) error,
+) *cobra.Command {
+	own := []string{"events", "follow", "after"}
+	return p.at(cmd, own, func(ctx context.Context, q *batches.Queued, args []string) error {
+		if err := check(); err != nil {
+			return err
+		}
+		only := cmd.Flags().Lookup("events") // one of several views, or all that there is
+		if only != nil && !only.Changed || len(args) == 0 {
+			return hint.Usage("the queue has the events of a job's run: plan show RUN --events --queue URL")
+		}
+		after, _ := cmd.Flags().GetInt64("after") // it has the flags
+		follow, _ := cmd.Flags().GetBool("follow")
+		ctx, stop := p.interruptible(ctx)
+		defer stop()
+		return show(q.Events(ctx, args[0], after, follow))
 	})
 }
 
