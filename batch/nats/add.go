@@ -190,10 +190,12 @@ func (s *Store) allBatches(ctx context.Context) ([]Batch, error) {
 		out = append(out, b)
 		return nil
 	})
-	slices.SortFunc(out, func(a, b Batch) int {
-		return cmp.Or(cmp.Compare(b.Order, a.Order), cmp.Compare(b.ID, a.ID))
-	})
+	slices.SortFunc(out, newestFirst)
 	return out, err
+}
+
+func newestFirst(a, b Batch) int {
+	return cmp.Or(cmp.Compare(b.Order, a.Order), cmp.Compare(b.ID, a.ID))
 }
 
 // ErrNoBatch says that no such batch is stored.
@@ -205,6 +207,11 @@ func (s *Store) Batch(ctx context.Context, prefix string) (Batch, error) {
 	if err != nil {
 		return Batch{}, err
 	}
+	return Find(all, prefix)
+}
+
+// Find is [Store.Batch] among batches that were listed.
+func Find(all []Batch, prefix string) (Batch, error) {
 	var fit []Batch
 	for _, b := range all {
 		if prefix == "" || strings.HasPrefix(b.ID, strings.ToUpper(prefix)) {

@@ -16,13 +16,17 @@ import (
 // for byte.
 func (s *Store) Lines(ctx context.Context, run plan.RunID, after int) ([][]byte, error) {
 	parts, err := s.parts(ctx, run, 0)
-	var out [][]byte
+	out := linesOf(parts)
+	return out[min(after, len(out)):], err
+}
+
+func linesOf(parts []Part) (out [][]byte) {
 	for _, p := range parts {
 		for _, line := range p.Events {
 			out = append(out, line)
 		}
 	}
-	return out[min(after, len(out)):], err
+	return out
 }
 
 // Follow reads the events of the run of a job of a batch, byte for byte, and with wait
@@ -34,19 +38,18 @@ func (s *Store) Follow(ctx context.Context, of string, j Job, wait bool) iter.Se
 		for place := uint64(0); ; {
 			goesOn, err := s.goesOn(ctx, of, j, wait) // before it is read what came last
 			parts, failed := s.parts(ctx, j.Run, place)
-			for _, p := range parts {
-				place = p.Place
-				for _, line := range p.Events {
-					if !yield(line, nil) {
-						return
-					}
+			if n := len(parts); n > 0 {
+				place = parts[n-1].Place
+			}
+			for _, line := range linesOf(parts) {
+				if !yield(line, nil) {
+					return
 				}
 			}
 			if err = errors.Join(err, failed); err != nil {
 				yield(nil, err)
-				return
 			}
-			if !goesOn {
+			if err != nil || !goesOn {
 				return
 			}
 			select {

@@ -106,6 +106,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		natsgo.PingInterval(pingInterval), // else a cut of the network is found out after minutes
 		natsgo.ReconnectWait(defaultPoll),
 		natsgo.ReconnectBufSize(-1), // nothing is sent late that was given up as not sent
+		// By itself the client writes to the terminal what who asks next finds out.
+		natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {}),
 	}
 	if cfg.Token != "" {
 		options = append(options, natsgo.Token(cfg.Token))

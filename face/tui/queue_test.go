@@ -39,7 +39,9 @@ func TestAQueueIsWatched(t *testing.T) {
 	}
 	h := host.New(host.Config{Environ: []string{"HOME=" + t.TempDir()}})
 	t.Cleanup(func() { _ = h.Close() })
-	m := newModel(t.Context(), Config{Host: h, Watch: true, Queue: batches.New(h).Queued(store)})
+	q, end := batches.New(h).Queued(store).Watched()
+	t.Cleanup(end)
+	m := newModel(t.Context(), Config{Host: h, Watch: true, Queue: q})
 	m.Update(m.loadBoard()())
 	if page := strings.Join(m.watchPage(), "\n"); !strings.Contains(page, "far.yaml") {
 		t.Errorf("it shows\n%s", page)

@@ -25,10 +25,23 @@ import (
 type Queued struct {
 	batches *Batches
 	store   *nats.Store
+	view    *nats.View[*queuedJob] // nil for who looks once
 }
 
 // Queued are the batches in a queue.
-func (b *Batches) Queued(store *nats.Store) *Queued { return &Queued{b, store} }
+func (b *Batches) Queued(store *nats.Store) *Queued { return &Queued{batches: b, store: store} }
+
+// Watched are the same batches for who looks at them again and again: of what List, Open and
+// Show tell, only what has changed is read, until end is called.
+func (q *Queued) Watched() (watched *Queued, end func()) {
+	watched = &Queued{batches: q.batches, store: q.store}
+	watched.view = nats.NewView(q.store, func(ctx context.Context, of string, stored nats.Job) (*queuedJob, error) {
+		j, err := q.read(ctx, of, stored)
+		j.report = batch.JobReport{CostUSD: j.report.CostUSD, Tokens: j.report.Tokens} // the rest may be large
+		return j, err
+	})
+	return watched, watched.view.Close
+}
 
 // Add puts a batch into the queue and returns its id.
 func (q *Queued) Add(ctx context.Context, n NewBatch) (string, error) {
@@ -83,16 +96,35 @@ func (q *Queued) Add(ctx context.Context, n NewBatch) (string, error) {
 
 // List lists the batches of the queue, newest first.
 func (q *Queued) List(ctx context.Context) ([]Batch, error) {
-	all, err := q.store.Batches(ctx)
+	all, jobs, err := q.readAll(ctx)
 	out := make([]Batch, 0, len(all))
 	for _, b := range all {
-		s, _, err := q.status(ctx, b)
 		if err != nil {
 			return nil, err
 		}
+		var s Standing
+		s, err = q.standing(ctx, b, jobs[b.ID])
 		out = append(out, s.Batch)
 	}
 	return out, err
+}
+
+// readAll reads all batches, and their jobs by batch.
+func (q *Queued) readAll(ctx context.Context) (all []nats.Batch, jobs map[string][]*queuedJob, err error) {
+	if q.view != nil {
+		if all, err = q.view.Batches(ctx); err == nil {
+			jobs, err = q.view.Jobs(ctx)
+		}
+		return all, jobs, err
+	}
+	all, err = q.store.Batches(ctx)
+	jobs = map[string][]*queuedJob{}
+	for _, b := range all {
+		if err == nil {
+			jobs[b.ID], err = q.readJobs(ctx, b.ID)
+		}
+	}
+	return all, jobs, err
 }
 
 // queueAnswer bounds how long a list that is looked at waits for the queue.
@@ -128,22 +160,25 @@ func (q *Queued) Open(ctx context.Context, most int) ([]memory.Batch, error) {
 
 // Show says how a batch and its jobs stand.
 func (q *Queued) Show(ctx context.Context, prefix string) (Standing, error) {
-	b, err := q.store.Batch(ctx, prefix)
+	if q.view == nil {
+		s, _, err := q.status(ctx, prefix)
+		return s, err
+	}
+	all, jobs, err := q.readAll(ctx)
 	if err != nil {
 		return Standing{}, err
 	}
-	s, _, err := q.status(ctx, b)
-	return s, err
+	b, err := nats.Find(all, prefix)
+	if err != nil {
+		return Standing{}, err
+	}
+	return q.standing(ctx, b, jobs[b.ID])
 }
 
 // Report is what came of a batch, as its workers told.
 func (q *Queued) Report(ctx context.Context, prefix string) (batch.Report, error) {
-	b, err := q.store.Batch(ctx, prefix)
-	if err != nil {
-		return batch.Report{}, err
-	}
-	s, reports, err := q.status(ctx, b)
-	return batch.Report{
+	s, jobs, err := q.status(ctx, prefix)
+	out := batch.Report{
 		ID:      s.ID,
 		State:   string(s.State),
 		Name:    s.Name,
@@ -151,16 +186,32 @@ func (q *Queued) Report(ctx context.Context, prefix string) (batch.Report, error
 		Counts:  s.Counts,
 		CostUSD: s.CostUSD,
 		Tokens:  s.Tokens,
-		Jobs:    reports,
-	}, err
+	}
+	for i, j := range jobs {
+		j.report.Published = s.Jobs[i].Published
+		out.Jobs = append(out.Jobs, j.report)
+	}
+	return out, err
 }
 
-// status describes a batch from its jobs' records.
-func (q *Queued) status(ctx context.Context, b nats.Batch) (Standing, []batch.JobReport, error) {
-	jobs, err := q.store.Jobs(ctx, b.ID)
+// status reads a batch with its jobs.
+func (q *Queued) status(ctx context.Context, prefix string) (s Standing, jobs []*queuedJob, err error) {
+	b, err := q.store.Batch(ctx, prefix)
+	if err == nil {
+		jobs, err = q.readJobs(ctx, b.ID)
+	}
 	if err != nil {
 		return Standing{}, nil, err
 	}
+	s, err = q.standing(ctx, b, jobs)
+	if err != nil {
+		return Standing{}, nil, err
+	}
+	return s, jobs, nil
+}
+
+// standing describes a batch from its jobs.
+func (q *Queued) standing(ctx context.Context, b nats.Batch, jobs []*queuedJob) (Standing, error) {
 	s := Standing{Batch: Batch{
 		ID:       b.ID,
 		Total:    len(jobs),
@@ -170,38 +221,66 @@ func (q *Queued) status(ctx context.Context, b nats.Batch) (Standing, []batch.Jo
 		Updated:  b.Created,
 		ExitCode: plan.ExitOK,
 	}}
-	var reports []batch.JobReport
-	for _, stored := range jobs {
-		result, err := q.store.Result(ctx, stored)
+	s.Jobs = make([]Job, 0, len(jobs))
+	for _, told := range jobs {
+		j := told.Job // a view keeps what was told
+		published, err := q.publicationOf(ctx, told.stored)
 		if err != nil {
-			return s, nil, err
+			return s, err
 		}
-		stored.Result = result
-		j, report, err := readQueued(b.ID, stored)
-		if err == nil {
-			j.Published, err = q.publicationOf(ctx, stored)
-		}
-		if err != nil {
-			return s, nil, err
-		}
-		report.Published = j.Published
+		j.Published = published
 		s.Counts[j.State]++
-		s.CostUSD += report.CostUSD
-		s.Tokens += report.Tokens
-		if stored.Ended.After(s.Updated) {
-			s.Updated = stored.Ended
+		s.CostUSD += told.report.CostUSD
+		s.Tokens += told.report.Tokens
+		if j.Ended != nil && j.Ended.After(s.Updated) {
+			s.Updated = *j.Ended
 		}
 		if j.State != batch.JobDone {
 			s.ExitCode = plan.ExitNotApproved
 		}
 		s.Jobs = append(s.Jobs, j)
-		reports = append(reports, report)
 	}
 	s.State = openOrDone(s.Counts)
 	if s.Counts[batch.JobRunning] > 0 {
 		s.State = Running
 	}
-	return s, reports, nil
+	return s, nil
+}
+
+// queuedJob is a job, what its worker reported, and of its record what says how it is
+// being published.
+type queuedJob struct {
+	Job
+	report batch.JobReport
+	stored nats.Job
+}
+
+// readJobs reads the jobs of a batch, and what came of them.
+func (q *Queued) readJobs(ctx context.Context, id string) (out []*queuedJob, err error) {
+	jobs, err := q.store.Jobs(ctx, id)
+	for _, stored := range jobs {
+		if err != nil {
+			break
+		}
+		var j *queuedJob
+		j, err = q.read(ctx, id, stored)
+		out = append(out, j)
+	}
+	return out, err
+}
+
+func (q *Queued) read(ctx context.Context, of string, stored nats.Job) (j *queuedJob, err error) {
+	j = &queuedJob{}
+	if stored.Result, err = q.store.Result(ctx, stored); err != nil {
+		return j, err
+	}
+	j.Job, j.report, err = readQueued(of, stored)
+	j.stored = nats.Job{
+		Entry:     batch.Entry{ID: stored.ID},
+		Published: stored.Published,
+		Publisher: stored.Publisher,
+	}
+	return j, err
 }
 
 // readQueued reads a job, and what its worker reported. Where none has, the story of

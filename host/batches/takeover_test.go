@@ -236,7 +236,9 @@ func TestARunIsAnsweredFromElsewhere(t *testing.T) {
 		t.Error("a plan is given up that nothing shows")
 	}
 	followed := make(chan []memory.Line)
-	go func() { followed <- lines(t, batches.New(one).Queued(q.open()).Events(t.Context(), string(j.Run), 2, true)) }()
+	go func() {
+		followed <- lines(t, batches.New(one).Queued(q.open()).Events(t.Context(), string(j.Run), 2, true))
+	}()
 	run, again, err := told.Tell(t.Context(), string(j.Run[:20]), host.Letter{Text: "English"})
 	if run != j.Run || !again || err != nil {
 		t.Fatal(run, again, err)

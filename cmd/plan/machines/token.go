@@ -37,8 +37,8 @@ func (p Program) openWith(ctx context.Context, at, token string) (*nats.Store, e
 	})
 }
 
-// Open reaches the queue at a URL, nil for none, until the function that it returns is
-// called.
+// Open reaches the queue at a URL to be looked at again and again, nil for none, until the
+// function that it returns is called.
 func (p Program) Open(ctx context.Context, at string) (q *batches.Queued, end func(), err error) {
 	if at == "" {
 		return nil, func() {}, nil
@@ -47,7 +47,8 @@ func (p Program) Open(ctx context.Context, at string) (q *batches.Queued, end fu
 	if err != nil {
 		return nil, nil, err
 	}
-	return batches.New(p.host).Queued(store), store.Close, nil
+	q, unwatch := batches.New(p.host).Queued(store).Watched()
+	return q, func() { unwatch(); store.Close() }, nil
 }
 
 // clientToken is what proves this client to the queue at a URL, "" for what the URL
