@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -41,10 +42,9 @@ func (s *Store) Follow(ctx context.Context, of string, j Job, wait bool) iter.Se
 			if n := len(parts); n > 0 {
 				place = parts[n-1].Place
 			}
-			for _, line := range linesOf(parts) {
-				if !yield(line, nil) {
-					return
-				}
+			left := func(line []byte) bool { return !yield(line, nil) }
+			if slices.ContainsFunc(linesOf(parts), left) {
+				return
 			}
 			if err = errors.Join(err, failed); err != nil {
 				yield(nil, err)
