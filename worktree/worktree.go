@@ -190,7 +190,12 @@ func (r *Repo) whyNoHead(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	if _, refErr := r.run(ctx, "rev-parse", "-q", "--verify", "HEAD"); refErr == nil {
+	_, refErr := r.run(ctx, "rev-parse", "-q", "--verify", "HEAD")
+	var stuck *git.NoFileError
+	switch {
+	case errors.As(err, &stuck) || errors.As(refErr, &stuck):
+		return fmt.Errorf("read its HEAD: %w", stuck)
+	case refErr == nil:
 		return fmt.Errorf("its HEAD names a commit that is not there: %w", ErrUnreadable)
 	}
 	return ErrNoCommits

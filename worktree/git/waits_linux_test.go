@@ -54,10 +54,32 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 			if err == nil {
 				_, err = guarded.Run(t.Context(), git.Call{Dir: dir, Args: []string{"for-each-ref"}})
 			}
-			var waited *git.PipeError
+			var waited *git.NoFileError
 			if !errors.As(err, &waited) || filepath.Clean(waited.Path) != path {
 				t.Errorf("after %v: %v", time.Since(begin), err)
 			}
 		})
+	}
+}
+
+// Nor does a link to a device that never ends: git would read until there is no memory.
+func TestNothingIsReadWithoutEnd(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gittest.Git(t, dir, "init", "-q")
+	if err := os.Symlink("/dev/zero", filepath.Join(dir, ".git/objects/info/alternates")); err != nil {
+		t.Fatal(err)
+	}
+	program, ok := git.Find(dir)
+	if !ok {
+		t.Fatal("no git")
+	}
+	_, err = program.Run(t.Context(), git.Call{Dir: dir, Args: []string{"cat-file", "--batch-all-objects", "--batch-check"}})
+	var read *git.NoFileError
+	if !errors.As(err, &read) || !read.Device || read.Path != "/dev/zero" || read.Hint() == "" {
+		t.Errorf("it ends with %v", err)
 	}
 }

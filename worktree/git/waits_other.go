@@ -2,5 +2,5 @@
 
 package git
 
-// pipeOf is "": nothing here says what another process waits for.
-func pipeOf(int) string { return "" }
+// noFileOf is nil: nothing here says what another process waits for.
+func noFileOf(int) *NoFileError { return nil }
