@@ -215,6 +215,7 @@ func approve(v plan.Verdict, ev Evidence, p proof) plan.Judgement {
 	}
 	j := judgement(v, plan.Done, why+".", nil, ev.Gaps, true)
 	j.Approved, j.Evidence = true, evidence
+	j.Commands = claimsThatHold(v, ev)
 	return j
 }
 

@@ -90,6 +90,21 @@ func (ev Evidence) trials(command, on string) []plan.CheckResult {
 	return out
 }
 
+// claimsThatHold are the claimed commands without those that ended otherwise when they
+// were run alone: an approval does not rest on them.
+func claimsThatHold(v plan.Verdict, ev Evidence) []plan.RanCommand {
+	out := []plan.RanCommand{}
+	for _, l := range claims(v, ev) {
+		if runs := ev.trials(l.Command, plan.TreeReviewed); len(runs) > 0 && runs[len(runs)-1].ExitCode != l.ExitCode {
+			continue
+		}
+		if l.Command != "" {
+			out = append(out, plan.RanCommand{Command: l.Command, ExitCode: l.ExitCode})
+		}
+	}
+	return out
+}
+
 // claimWeight is what a line that was run again is worth.
 type claimWeight int
 

@@ -144,3 +144,21 @@ func TestWhatALineIsWorth(t *testing.T) {
 		})
 	}
 }
+
+// TestAnApprovalNamesWhatItRestsOn: a claimed line that ended otherwise when it was run
+// alone, and so counts for nothing, is none of the approval's; one that names a call says
+// what ran.
+func TestAnApprovalNamesWhatItRestsOn(t *testing.T) {
+	t.Parallel()
+	v := doneWith(ran("probe", 0), plan.RanCommand{Call: "b2"})
+	j, d := review.Judge(v, review.Evidence{
+		Trials: []plan.CheckResult{onWork("probe", 1), onWork("probe", 1), onWork("t", 0), without("t", 1)},
+		Calls: []review.Call{
+			{ID: "b1", Command: "probe", Altered: []string{"x.go"}},
+			{ID: "b2", Command: "t"},
+		},
+	})
+	if d != nil || !j.Approved || len(j.Commands) != 1 || j.Commands[0] != ran("t", 0) {
+		t.Errorf("approved %v by %v, doubt %+v", j.Approved, j.Commands, d)
+	}
+}

@@ -20,14 +20,14 @@ func (a *app) trustCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [RUN]",
 		Short: "See what a repository wants to do on your machine, and allow it",
-		Long: `A repository may come with settings that loosen something, hooks, skills and servers
-of tools (.mcp.json), and name folders outside of it that its commands are to read. None of them count until
-you have trusted them, each as it is now: what has changed asks again. What only tightens limits and permissions needs no
-trust.
+		Long: `A repository may come with settings that loosen something, hooks, skills and
+servers of tools (.mcp.json), and name folders outside of it that its commands are
+to read. None of them count until you have trusted them, each as it is now: what
+has changed asks again. What only tightens limits and permissions needs no trust.
 
 A hook or a server is trusted together with the files of the repository that its
-command names, and with all of ` + trust.HookFolder + `. Tools that a server of yours has changed since
-they were accepted, and those that speak to the model, are asked about here too.
+command names, and with all of ` + trust.HookFolder + `. Tools that a server of yours has changed
+since they were accepted, and those that speak to the model, are asked about here too.
 
 With RUN it is about a run that was begun elsewhere and imported: it shows what it
 was begun with that is different here, and allows it to go on under what holds here.

@@ -22,9 +22,24 @@ func (s *summary) evidence() {
 			continue
 		}
 		told[r.Command] = true
-		s.row(label, InkNone, s.firstLine(r.Command)+": "+s.t.ends(r.Command))
+		text := s.firstLine(r.Command) + ": " + s.t.ends(r.Command)
+		if s.t.setAside(r.Command) {
+			text += "; the verdict does not rest on it"
+		}
+		s.row(label, InkNone, text)
 		label = ""
 	}
+}
+
+// setAside reports whether a line is none of those that an approval rests on: the reviewer
+// took it back, or it ended otherwise than claimed. Of a claim that names only a call, as
+// those of older runs do, it is not known.
+func (t *Tally) setAside(command string) bool {
+	v := t.Verdict
+	check := slices.ContainsFunc(t.Checks, func(c checkTally) bool { return c.command == command })
+	return v.Approved && !check && !slices.ContainsFunc(v.Commands, func(c plan.RanCommand) bool {
+		return c.Command == command || c.Command == ""
+	})
 }
 
 // ends says how a line ended on each tree.

@@ -50,6 +50,47 @@ func TestSummaryOfEvidence(t *testing.T) {
 	}
 }
 
+// TestSummaryOfLinesThatWereTakenBack: a line that was run to weigh an approval which does
+// not rest on it is not told as if it did.
+func TestSummaryOfLinesThatWereTakenBack(t *testing.T) {
+	t.Parallel()
+	tl := &Tally{}
+	ended := func(command, evidence string, code int) plan.CheckEnd {
+		return plan.CheckEnd{CheckResult: plan.CheckResult{
+			Check:    plan.Check{Command: command},
+			Evidence: evidence,
+			ExitCode: code,
+		}}
+	}
+	for _, body := range []plan.Body{
+		plan.StateChange{From: plan.Implementing, To: plan.Reviewing},
+		ended("go vet", "", 0),
+		ended("./probe", plan.TreeReviewed, 1),
+		ended("./held", plan.TreeReviewed, 0),
+		ended("./held", plan.TreeCounter, 1),
+		ended("go vet", plan.TreeCounter, 0),
+		plan.VerdictGiven{Judgement: plan.Judgement{
+			Verdict:  plan.Done,
+			Approved: true,
+			Evidence: "shown",
+			Commands: []plan.RanCommand{{Command: "./held"}},
+		}},
+	} {
+		tl.Add(plan.Event{Run: "R1", Body: body})
+	}
+	var out bytes.Buffer
+	WriteSummary(&out, tl, Options{Width: func() int { return 100 }})
+	for _, want := range []string{
+		"./probe: exit 1 on the work; the verdict does not rest on it\n",
+		"./held: exit 0 on the work, 1 without the change\n",
+		"go vet: exit 0 on the work, 0 without the change\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
+
 // What a person can decide about a run that is parked is said as commands.
 func TestWhatAParkedRunWaitsFor(t *testing.T) {
 	t.Parallel()
