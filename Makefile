@@ -20,7 +20,7 @@ SAMPLED_TESTS := $(KILLS) FalseDones Findings ClaudeCost Scripts ScriptsWithTheR
   DyingAnywhere OldHome NoFlippedByteGetsOut EveryByteIsProven RescueOfWhatIsLeft \
   PlanningGoesOnAnywhere AWindowIsLearntFromARefusal CompactionMakesRoom ACrowd KilledMoves \
   PowerCut PowerCutOfWorks NothingIsLeftOfTheKilled AnswersAreBounded QueueThroughTrouble \
-  ARunOutlivesItsMachine ExamplesOfExtending
+  ARunOutlivesItsMachine ExamplesOfExtending AReviewSeesTheWorkAsACommit
 SPACE := $(subst ,, )
 SAMPLED := ^Test($(subst $(SPACE),|,$(strip $(SAMPLED_TESTS))))$$
 JOBS ?= 1000
@@ -66,7 +66,7 @@ $(LINT):
 	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
 soak: ## play whole what make test samples, by the kind; then kill runs for SOAK (10m)
-	PLAN_TEST=all $(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 -v -run '$(SAMPLED)' ./cmd/plan ./engine ./internal/arch ./loop ./memory ./model/wires ./sandbox
+	PLAN_TEST=all $(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 -v -run '$(SAMPLED)' ./cmd/plan ./engine ./host/walls ./internal/arch ./loop ./memory ./model/wires ./sandbox
 	$(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 ./sandbox
 	$(GO) test -tags $(TAGS),browser -count=1 -run '^TestInABrowser' ./face/web
 	SOAK=$(SOAK) $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 0 -v -run '^TestSoak$$' ./cmd/plan
