@@ -136,19 +136,10 @@ func suspicious(text string) string {
 	if at := orders().FindString(text); at != "" {
 		return oneline.Cut(oneline.Of(sanitize.Line(at)), 120)
 	}
-	if strings.ContainsFunc(text, unseen) {
+	if !sanitize.IsInert(text) { // characters that a person does not see and a model reads
 		return "characters that cannot be seen"
 	}
 	return ""
-}
-
-// unseen are characters that a person does not see and a model reads.
-func unseen(r rune) bool {
-	switch {
-	case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x2069, r == 0xfeff:
-		return true
-	}
-	return r >= 0xe0000 && r <= 0xe007f
 }
 
 // accepts reports whether a tool may be called as it is.
