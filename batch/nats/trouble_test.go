@@ -2,6 +2,7 @@ package nats_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -90,17 +91,24 @@ func newCluster(t *testing.T) *cluster {
 		n := node(t, fmt.Sprint("n", i), c.dirs[i], server.RANDOM_PORT, c.ports[i], c.routes)
 		c.nodes, c.urls = append(c.nodes, n), append(c.urls, n.ClientURL())
 	}
-	within(t, func() (ok bool) { // a leader is elected first
+	c.store = c.open(0)
+	return c
+}
+
+// open reaches the cluster, by one of its servers first.
+func (c *cluster) open(at int) (s *nats.Store) {
+	c.t.Helper()
+	within(c.t, func() bool { // a leader is elected first
 		var err error
-		c.store, err = nats.Open(t.Context(), nats.Config{
-			URL:   strings.Join(c.urls, ","),
+		s, err = nats.Open(c.t.Context(), nats.Config{
+			URL:   strings.Join(append([]string{c.urls[at]}, c.urls...), ","),
 			Token: "secret",
 			Lease: lease,
 		})
 		return err == nil
 	})
-	t.Cleanup(c.store.Close)
-	return c
+	c.t.Cleanup(s.Close)
+	return s
 }
 
 // leader is the server that leads a stream.
@@ -243,5 +251,48 @@ func TestCutOff(t *testing.T) {
 	done.requireOnce(t, s, n)
 	if j := job(t, s, "A", placeOf(t, late)); j.Worker != "near" || j.Lost != 1 {
 		t.Errorf("the job that was cut off: %+v", j)
+	}
+}
+
+// TestAJournalOutlivesAServer: of three servers the one goes that leads the journals, while a
+// run appends to its own. What was acknowledged is there for the next worker, whose takeover
+// is asked for while another server is away, and the one before can append nothing more.
+func TestAJournalOutlivesAServer(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	add(t, c.store, "A", 1, nil)
+	one := worker(t, c.open(0), "one", false)
+	first := claim(t, one)
+	j, _ := takeUp(t, one, first)
+	const n = 30
+	for i := range n {
+		if i == n/2 {
+			c.kill(c.leader("PLAN_JOURNAL"))
+		}
+		keep(t, j, nats.Part{Events: []json.RawMessage{event(i + 1)}})
+	}
+	c.restart()
+	one.Close() // it gives no sign of life any more
+	two := worker(t, c.open(1), "two", false)
+	second := claim(t, two)
+	if second.Run != first.Run {
+		t.Fatalf("run %s is given out as %s", first.Run, second.Run)
+	}
+	within(t, func() bool { return c.nodes[c.dead].JetStreamIsStreamCurrent("$G", "PLAN_JOURNAL") })
+	c.kill(c.leader("PLAN_JOURNAL"))
+	_, parts := takeUp(t, two, second)
+	var lines []string
+	for _, p := range parts {
+		for _, line := range p.Events {
+			lines = append(lines, string(line))
+		}
+	}
+	for i := range n {
+		if len(lines) != n || lines[i] != string(event(i+1)) {
+			t.Fatalf("of %d events there are\n%s", n, strings.Join(lines, "\n"))
+		}
+	}
+	if _, _, err := j.Append(t.Context(), nats.Part{Events: []json.RawMessage{event(n + 1)}}); !errors.Is(err, batch.ErrLeaseLost) {
+		t.Errorf("who had the run before appends, and is told %v", err)
 	}
 }
