@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // unpack writes the files of an archive into a directory, as this user's.
@@ -106,6 +108,10 @@ func relocateRows(ctx context.Context, db *sql.DB, root, dir string) error {
 			return fmt.Errorf("%s: %w", column, err)
 		}
 	}
+	packed, err := relocatePacked(ctx, db, root, dir)
+	if err != nil {
+		return err
+	}
 	blobs, err := texts(ctx, db, "SELECT hash FROM blobs WHERE instr(data, CAST(? AS BLOB))", root)
 	if err != nil || len(blobs) > 0 {
 		return errors.Join(fmt.Errorf("blobs with the path in them: %v", blobs), err)
@@ -114,7 +120,51 @@ func relocateRows(ctx context.Context, db *sql.DB, root, dir string) error {
 	for _, run := range runs {
 		err = errors.Join(err, rechain(ctx, db, run))
 	}
+	for id, line := range packed {
+		_, e := db.ExecContext(ctx, "UPDATE events SET line = '', packed = ? WHERE id = ?", line, id)
+		err = errors.Join(err, e)
+	}
 	return err
+}
+
+// relocatePacked replaces the path in lines that are compressed, and leaves them plain. It
+// returns them compressed, by their ids.
+func relocatePacked(ctx context.Context, db *sql.DB, root, dir string) (map[string][]byte, error) {
+	have, err := texts(ctx, db, "SELECT name FROM pragma_table_info('events') WHERE name = 'packed'")
+	if err != nil || len(have) == 0 {
+		return nil, err
+	}
+	ids, err := texts(ctx, db, "SELECT id FROM events WHERE packed IS NOT NULL ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	lines, err := texts(ctx, db, "SELECT packed FROM events WHERE packed IS NOT NULL ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	dec, err := zstd.NewReader(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer dec.Close()
+	enc, err := zstd.NewWriter(nil)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]byte{}
+	for i, id := range ids {
+		line, err := dec.DecodeAll([]byte(lines[i]), nil)
+		if err != nil {
+			return nil, err
+		}
+		line = bytes.ReplaceAll(line, []byte(root), []byte(dir))
+		out[id] = enc.EncodeAll(line, nil)
+		_, err = db.ExecContext(ctx, "UPDATE events SET line = ?, packed = NULL WHERE id = ?", string(line), id)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, enc.Close()
 }
 
 // rechain computes the hashes of a journal again.
