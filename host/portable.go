@@ -45,28 +45,43 @@ func (h *Host) ExportFile(
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return sent, fmt.Errorf("look at the file: %w", err)
 	}
-	file, err = filepath.Abs(file)
-	if err != nil {
-		return sent, fmt.Errorf("name the file: %w", err)
-	}
-	by := filepath.Join(filepath.Dir(file), ".plan-export-"+rand.Text())
-	done, err := h.announce(ctx, by)
-	if err != nil {
-		return sent, err
-	}
-	defer func() { err = errors.Join(err, done()) }()
 	var part *memory.PartError
-	err = durable.WriteBy(by, file, 0o600, func(to io.Writer) (err error) {
+	err = h.writeFile(ctx, file, 0o600, func(to io.Writer) (err error) {
 		if sent, err = h.Export(ctx, id, to); errors.As(err, &part) {
 			err = nil
 		}
-		failpoint.Hit("before an export is named")
 		return err
 	})
 	if err == nil && part != nil {
 		err = part
 	}
 	return sent, stopped(ctx, err)
+}
+
+// WriteFile puts data in the place of a file in a folder of the user's, whole or not at
+// all. What a process that was killed has left of it is swept up.
+func (h *Host) WriteFile(ctx context.Context, file string, data []byte, mode fs.FileMode) error {
+	return h.writeFile(ctx, file, mode, func(to io.Writer) error {
+		_, err := to.Write(data)
+		return err //nolint:wrapcheck // writeFile says of which file
+	})
+}
+
+func (h *Host) writeFile(ctx context.Context, file string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+	if file, err = filepath.Abs(file); err != nil {
+		return fmt.Errorf("name the file: %w", err)
+	}
+	by := filepath.Join(filepath.Dir(file), ".plan-export-"+rand.Text())
+	done, err := h.announce(ctx, by)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	return durable.WriteBy(by, file, mode, func(to io.Writer) error {
+		err := write(to)
+		failpoint.Hit("before an export is named")
+		return err
+	})
 }
 
 // stopped is the cause for which a context has ended, in place of what came of that.

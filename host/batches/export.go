@@ -10,7 +10,6 @@ import (
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
-	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/memory"
 )
 
@@ -127,7 +126,7 @@ func (b *Batches) writePatch(ctx context.Context, dir, job string, run *engine.R
 		return "", err //nolint:wrapcheck // names the directory
 	}
 	path := filepath.Join(dir, job+".patch")
-	return path, durable.Replace(path, []byte(text), 0o644)
+	return path, b.host.WriteFile(ctx, path, []byte(text), 0o644)
 }
 
 func countJobs(n int) string {

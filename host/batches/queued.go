@@ -15,7 +15,6 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
-	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/internal/hint"
 	"github.com/plan-engine/plan/memory"
 )
@@ -396,7 +395,7 @@ func (q *Queued) writePatch(ctx context.Context, dir string, j nats.Job) (path s
 		return "", err
 	}
 	path = filepath.Join(dir, j.ID+".patch")
-	return path, durable.Replace(path, patch, 0o644)
+	return path, q.batches.host.WriteFile(ctx, path, patch, 0o644)
 }
 
 func notKept(j nats.Job) error {
