@@ -104,7 +104,7 @@ func decoderOf[T Body]() func(string) (Body, error) {
 	})
 	return func(data string) (Body, error) {
 		var scanned, body T
-		if form().Read(data, reflect.ValueOf(&scanned).Elem()) {
+		if f := form(); f.ByFields() && f.Read(data, reflect.ValueOf(&scanned).Elem()) {
 			return scanned, nil
 		}
 		if err := json.Unmarshal([]byte(data), &body); err != nil {

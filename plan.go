@@ -41,11 +41,9 @@ const (
 	WayAuto = "auto"
 )
 
-// What a phase starts from of the one before it.
-const (
-	CarryReport       = "report"       // what that one handed over
-	CarryConversation = "conversation" // all that was said in it, too
-)
+// CarryConversation has a phase start from all that was said in the one before it,
+// and not from what that one handed over alone.
+const CarryConversation = "conversation"
 
 // How long a plan may be.
 const (

@@ -52,10 +52,3 @@ func (b *Budget) Add(tokens int64, cost float64) {
 		b.Stop(&BudgetError{What: what})
 	}
 }
-
-// Spent is what was counted so far.
-func (b *Budget) Spent() (tokens int64, cost float64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.tokens, b.cost
-}

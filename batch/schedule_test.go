@@ -183,9 +183,6 @@ func TestAFullBudgetParksWhatRuns(t *testing.T) {
 	if got := fmt.Sprint(q.outcomes()); err != nil || got != "map[a:done b:parked the batch has reached its limit: $1.10 of $1.00 c:queued]" {
 		t.Errorf("%v, %v", got, err)
 	}
-	if tokens, _ := budget.Spent(); tokens != 20 {
-		t.Errorf("%d tokens were counted", tokens)
-	}
 }
 
 // brokenQueue cannot be written to.

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -76,6 +77,7 @@ func (r RunInfo) fold(e plan.Event) RunInfo {
 
 // Filter chooses runs. Its zero value chooses all.
 type Filter struct {
+	IDs    []plan.RunID // empty means any run
 	Repo   string       // "" means any repository
 	States []plan.State // empty means any state
 	Parked *bool        // nil means both
@@ -127,6 +129,13 @@ func (db *DB) Runs(ctx context.Context, f Filter) ([]RunInfo, error) {
 	var args []any
 	if f.Repo != "" {
 		where, args = append(where, "repo = ?"), append(args, f.Repo)
+	}
+	if len(f.IDs) > 0 {
+		ids, err := json.Marshal(f.IDs)
+		if err != nil {
+			return nil, fmt.Errorf("list runs: %w", err)
+		}
+		where, args = append(where, "id IN (SELECT value FROM json_each(?))"), append(args, string(ids))
 	}
 	if len(f.States) > 0 {
 		where = append(where, "state IN ("+placeholders(len(f.States))+")")

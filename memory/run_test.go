@@ -50,6 +50,7 @@ func TestRunsChooses(t *testing.T) {
 	}{
 		"all":        {memory.Filter{}, []plan.RunID{"D", "B", "C", "A"}},
 		"limit":      {memory.Filter{Limit: 2}, []plan.RunID{"D", "B"}},
+		"ids":        {memory.Filter{IDs: []plan.RunID{"A", "B", "Z"}}, []plan.RunID{"B", "A"}},
 		"repo":       {memory.Filter{Repo: "/src/one"}, []plan.RunID{"D", "C", "A"}},
 		"states":     {memory.Filter{States: []plan.State{plan.Exploring, plan.Approved}}, []plan.RunID{"C", "A"}},
 		"parked":     {memory.Filter{Parked: &yes}, []plan.RunID{"B"}},

@@ -8,21 +8,15 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// Ledger returns the changes that a review's list of gaps makes to the ledger.
+// matchGaps returns the changes that a review's list of gaps makes to the ledger.
 // A gap keeps its id when the review names the id or tells it in the same
 // words, white space, case and closing marks apart; others get the next G<n>.
 // A closed gap that is named again is reopened. With all, missing is
 // everything that is left, and an open gap that is not in it is closed.
 //
 // Changes come in the order of missing, then of the ledger. A gap that is
-// named again in other words is a change of its text.
-func Ledger(gaps []plan.Gap, missing []plan.Missing, all bool) []plan.Gap {
-	changes, _ := matchGaps(gaps, missing, all)
-	return changes
-}
-
-// matchGaps is Ledger, and returns what is missing with the ids filled in and
-// repetitions left out.
+// named again in other words is a change of its text. What is missing comes back
+// with the ids filled in and repetitions left out.
 func matchGaps(gaps []plan.Gap, missing []plan.Missing, all bool) (changes []plan.Gap, named []plan.Missing) {
 	b := newLedgerIndex(gaps)
 	seen := make(map[string]bool, len(missing))

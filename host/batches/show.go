@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -103,24 +104,32 @@ func (b *Batches) Show(ctx context.Context, prefix string) (Standing, error) {
 		return Standing{}, err
 	}
 	out := standingOf(db, found, jobs)
-	noteGoneOn(ctx, db, out.Jobs)
-	return out, nil
+	return out, noteGoneOn(ctx, db, out.Jobs)
 }
 
 // noteGoneOn says of jobs that are parked when something else than the batch has gone on
 // with their run, such as a person who opened and answered it. The batch learns what came
 // of it when it is resumed.
-func noteGoneOn(ctx context.Context, db *memory.DB, jobs []Job) {
+func noteGoneOn(ctx context.Context, db *memory.DB, jobs []Job) error {
+	parked := map[plan.RunID]*Job{}
 	for i := range jobs {
-		j := &jobs[i]
-		if j.State != batch.JobParked || j.Run == "" {
-			continue
-		}
-		if run, err := db.Run(ctx, j.Run); err == nil && j.Parked != "" && run.Parked == "" {
-			j.Parked = ""
-			j.Why = fmt.Sprintf("its run was gone on with, and is %s: `plan batch resume` takes it over", run.State)
+		if j := &jobs[i]; j.State == batch.JobParked && j.Run != "" && j.Parked != "" {
+			parked[j.Run] = j
 		}
 	}
+	if len(parked) == 0 {
+		return nil
+	}
+	goesOn, err := db.Runs(ctx, memory.Filter{
+		IDs:    slices.Collect(maps.Keys(parked)),
+		Parked: new(false),
+	})
+	for _, run := range goesOn {
+		j := parked[run.ID]
+		j.Parked = ""
+		j.Why = fmt.Sprintf("its run was gone on with, and is %s: `plan batch resume` takes it over", run.State)
+	}
+	return err
 }
 
 // standingOf describes a batch.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -65,7 +67,14 @@ func (q *queue) serve(port int) {
 		q.t.Fatal(err)
 	}
 	q.t.Cleanup(srv.Close)
-	q.srv, q.port = srv, srv.Port()
+	at, err := url.Parse(srv.URL())
+	if err == nil {
+		q.port, err = strconv.Atoi(at.Port())
+	}
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	q.srv = srv
 }
 
 func (q *queue) open() *nats.Store { return q.openFrom("") }

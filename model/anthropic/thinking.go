@@ -23,7 +23,6 @@ const (
 	effortOff     = "off"
 	effortMinimal = "minimal"
 	effortLow     = "low"
-	effortMedium  = "medium"
 	effortHigh    = "high"
 	effortXHigh   = "xhigh"
 	effortMax     = "max"

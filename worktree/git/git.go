@@ -84,9 +84,6 @@ func Find(tree string) (Program, bool) {
 	return Program{}, false
 }
 
-// At is the program of that path in that environment.
-func At(path string, env []string) Program { return newProgram(path, env, env) }
-
 func newProgram(path string, env, users []string) Program {
 	return Program{
 		path:    path,
