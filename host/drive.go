@@ -63,12 +63,12 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 	d.past = nil // it may be large, and the journal lets go of it
 	s.proof = s.openProof(d)
 	defer func() { _ = s.proof.Close() }() // what is left is swept up later
-	s.pulse = &pulse{
+	s.heartbeat = &heartbeat{
 		show:  s.face.show,
 		now:   s.host.now,
 		after: time.After,
 	}
-	defer s.pulse.close()
+	defer s.heartbeat.close()
 	eng, err := s.newEngine(d, journal)
 	if err != nil {
 		return End{}, err
@@ -95,7 +95,7 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc, d dri
 		defer timer.Stop()
 	}
 	work := func() (engine.End, error) { return s.runThrough(ctx, d.id, eng) }
-	end, err := s.guard.withSessionHooks(ctx, d.id, s.writer, s.pulse.event, work)
+	end, err := s.guard.withSessionHooks(ctx, d.id, s.writer, s.heartbeat.event, work)
 	if errors.Is(err, ErrUnreachable) {
 		end, err = s.parkUnmirrored(ctx, eng.State(), err)
 	}
@@ -137,7 +137,7 @@ func (s *session) newEngine(d driving, j *journal) (*engine.Engine, error) {
 	return engine.New(engine.Config{
 		Runner:       d.phases,
 		Journal:      j,
-		Snapshots:    &snapshots{Repo: s.repo, first: d.first, pulse: s.pulse},
+		Snapshots:    &snapshots{Repo: s.repo, first: d.first, heartbeat: s.heartbeat},
 		Checker:      s.proof.Checker,
 		Changes:      s.proof.Tree,
 		Inspect:      s.proof.Inspect,
@@ -154,7 +154,7 @@ func (s *session) newEngine(d driving, j *journal) (*engine.Engine, error) {
 		Required:     s.proof.Required,
 		Detected:     s.proof.Detected,
 		Context:      d.context,
-		Show:         s.pulse.event,
+		Show:         s.heartbeat.event,
 		Now:          s.host.now,
 		Closing:      s.learn.Closing(*s.cfg.MaxReviewCycles),
 		Unread:       j.unread,

@@ -82,7 +82,7 @@ func (s *session) parkUnmirrored(ctx context.Context, run *engine.Run, cause err
 		Body: park,
 	})
 	for _, ev := range stored {
-		s.pulse.event(ev)
+		s.heartbeat.event(ev)
 	}
 	return engine.End{
 		State:    run.State,

@@ -31,25 +31,25 @@ import (
 
 // session is everything that one run needs, opened.
 type session struct {
-	pulse   *pulse // of the run that is driven
-	host    *Host
-	cfg     config.Config
-	face    Face
-	repo    *worktree.Repo // that the run works in
-	db      *memory.DB
-	writer  *memory.Writer // of the run's journal
-	mail    mailbox
-	shell   *sandbox.Shell
-	walls   *walls.Walls
-	guard   *guard
-	learn   *learning.Learning
-	story   story // what of the run's journal was written elsewhere
-	proof   *proof.Proof
-	index   *tools.Index // of what files mention, for the tools of all phases
-	toolbox *toolbox.Toolbox
-	about   string // the repository that is learned about
-	secrets *config.KnownSecrets
-	redact  func(string) string // of secrets
+	heartbeat *heartbeat // of the run that is driven
+	host      *Host
+	cfg       config.Config
+	face      Face
+	repo      *worktree.Repo // that the run works in
+	db        *memory.DB
+	writer    *memory.Writer // of the run's journal
+	mail      mailbox
+	shell     *sandbox.Shell
+	walls     *walls.Walls
+	guard     *guard
+	learn     *learning.Learning
+	story     story // what of the run's journal was written elsewhere
+	proof     *proof.Proof
+	index     *tools.Index // of what files mention, for the tools of all phases
+	toolbox   *toolbox.Toolbox
+	about     string // the repository that is learned about
+	secrets   *config.KnownSecrets
+	redact    func(string) string // of secrets
 	// redactRead is redact for what a model reads, without credentials in addresses.
 	redactRead func(string) string
 	servers    *provider.Set // of the models

@@ -285,8 +285,8 @@ func (s *session) surveyTree(ctx context.Context, b *beginning) (wait func() (su
 // snapshots cannot hold.
 type snapshots struct {
 	*worktree.Repo
-	first *plan.Snapshot // of a run that is about to begin, if it was taken
-	pulse *pulse
+	first     *plan.Snapshot // of a run that is about to begin, if it was taken
+	heartbeat *heartbeat
 }
 
 // Snapshot implements engine.Snapshots. Around an Implement it also notes the
@@ -296,7 +296,7 @@ func (t *snapshots) Snapshot(ctx context.Context, run plan.RunID, label string) 
 		t.first = nil
 		return *first, nil
 	}
-	defer t.pulse.beat(plan.Event{Run: run}, "reading the work tree for snapshot "+label, readingPatience)()
+	defer t.heartbeat.beat(plan.Event{Run: run}, "reading the work tree for snapshot "+label, readingPatience)()
 	if !strings.Contains(label, "implement") {
 		return t.Repo.Snapshot(ctx, run, label)
 	}

@@ -138,8 +138,8 @@ type Instruction struct{ Path, Text string }
 
 // Phases runs the phases.
 type Phases struct {
-	cfg     Config
-	lookout *sharedRoom
+	cfg    Config
+	shared *sharedRoom
 	// The tools of the latest conversation, open or closed.
 	opened    *tools.Set
 	openedFor string
@@ -171,11 +171,11 @@ func New(cfg Config) (*Phases, error) {
 		cfg.Now = time.Now
 	}
 	look := func(ctx context.Context) (Room, error) { return cfg.Room(ctx, plan.Explore, plan.Trees{}) }
-	return &Phases{cfg: cfg, lookout: &sharedRoom{open: look}}, nil
+	return &Phases{cfg: cfg, shared: &sharedRoom{open: look}}, nil
 }
 
 // Close closes what a phase has left for one that did not come.
-func (ph *Phases) Close(ctx context.Context) error { return ph.lookout.close(ctx) }
+func (ph *Phases) Close(ctx context.Context) error { return ph.shared.close(ctx) }
 
 // toolNames are the tools of a phase in a run that has nothing special.
 func toolNames(p plan.Phase) []string {
@@ -246,7 +246,7 @@ func (ph *Phases) inRoom(
 	}
 	room.ready = b.Ready
 	defer func() {
-		if err == nil && out.Report != "" && room.lookout != nil {
+		if err == nil && out.Report != "" && room.shared != nil {
 			return // what is handed a report goes on in it
 		}
 		err = closeRoom(ctx, room, b, emit, &out, err)

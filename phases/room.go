@@ -33,19 +33,19 @@ type Room struct {
 	// thrown away. A sandbox.Breach among its errors says that the real tree
 	// changed although the phase must not change it.
 	Close func() error
-	// lookout runs commands in place of Shell, in a room of its own, and ready is what
+	// shared runs commands in place of Shell, in a room of its own, and ready is what
 	// they wait for; nil: nothing.
-	lookout *sharedRoom
-	ready   func(context.Context) error
+	shared *sharedRoom
+	ready  func(context.Context) error
 }
 
 // runner runs the commands of the phase; nil where it has none.
 func (r Room) runner() tools.Shell {
 	switch {
-	case r.lookout != nil && r.ready != nil:
-		return waiting{Shell: r.lookout, ready: r.ready}
-	case r.lookout != nil:
-		return r.lookout
+	case r.shared != nil && r.ready != nil:
+		return waiting{Shell: r.shared, ready: r.ready}
+	case r.shared != nil:
+		return r.shared
 	case r.Shell != nil:
 		return r.Shell
 	}
@@ -86,9 +86,9 @@ func (ph *Phases) room(ctx context.Context, p plan.Phase, at plan.Trees) (Room, 
 	}
 	if t := TraitsOf(p); !t.Writes && !t.Judges {
 		return Room{
-			Dir:     ph.cfg.Root,
-			Close:   func() error { return ph.lookout.close(ctx) },
-			lookout: ph.lookout,
+			Dir:    ph.cfg.Root,
+			Close:  func() error { return ph.shared.close(ctx) },
+			shared: ph.shared,
 		}, nil
 	}
 	room, err := ph.cfg.Room(ctx, p, at)

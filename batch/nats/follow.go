@@ -79,7 +79,7 @@ func (s *Store) parts(ctx context.Context, run plan.RunID, after uint64) (out []
 	for {
 		var msg *jetstream.RawStreamMsg
 		patient, cancel := context.WithTimeout(ctx, s.cfg.Patience)
-		err := insist(patient, func(ctx context.Context) (err error) {
+		err := retry(patient, func(ctx context.Context) (err error) {
 			msg, err = s.journal.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(journalSubject+string(run)))
 			return err //nolint:wrapcheck // says below what was read
 		})

@@ -89,7 +89,7 @@ func (j *Journal) TakeUp(ctx context.Context) (parts []Part, err error) {
 			j.last = p.Place
 		}
 		parts = append(parts, more...)
-		err = j.insist(ctx, func(ctx context.Context) error {
+		err = j.retry(ctx, func(ctx context.Context) error {
 			data, err := j.store.pack(ctx, j.run, j.sign(Part{}))
 			if err != nil {
 				return err
@@ -125,14 +125,14 @@ func (j *Journal) Append(ctx context.Context, p Part) (letters []Part, done bool
 	defer j.mu.Unlock()
 	p = j.sign(p)
 	var data []byte
-	err = j.insist(ctx, func(ctx context.Context) (err error) {
+	err = j.retry(ctx, func(ctx context.Context) (err error) {
 		data, err = j.store.pack(ctx, j.run, p)
 		return err
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	err = j.insist(ctx, func(ctx context.Context) error {
+	err = j.retry(ctx, func(ctx context.Context) error {
 		place, err := j.store.publish(ctx, j.run, data, jetstream.WithExpectLastSequencePerSubject(j.last))
 		switch {
 		case err == nil:
@@ -186,9 +186,9 @@ func (j *Journal) catchUp(ctx context.Context, id string) (letters []Part, found
 	return letters, found, nil
 }
 
-// insist does something again until the queue answers, for as long as it is to be waited,
+// retry does something again until the queue answers, for as long as it is to be waited,
 // or a moment once ctx has ended.
-func (j *Journal) insist(ctx context.Context, do func(context.Context) error) error {
+func (j *Journal) retry(ctx context.Context, do func(context.Context) error) error {
 	whole, end := context.WithTimeout(context.WithoutCancel(ctx), j.store.cfg.Patience)
 	defer end()
 	stop := context.AfterFunc(ctx, func() {
@@ -201,12 +201,12 @@ func (j *Journal) insist(ctx context.Context, do func(context.Context) error) er
 		}
 	})
 	defer stop()
-	return insist(whole, do)
+	return retry(whole, do)
 }
 
-// insist does something again for as long as the queue does not answer, until ctx ends. A
+// retry does something again for as long as the queue does not answer, until ctx ends. A
 // request that reaches a server just before it ends is lost, and its answer never comes.
-func insist(ctx context.Context, do func(context.Context) error) error {
+func retry(ctx context.Context, do func(context.Context) error) error {
 	for {
 		once, cancel := context.WithTimeout(ctx, publishTimeout)
 		err := do(once)

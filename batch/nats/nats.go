@@ -263,7 +263,7 @@ func (s *Store) readJob(ctx context.Context, key string) (Job, uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	var entry jetstream.KeyValueEntry
-	err := insist(ctx, func(ctx context.Context) (err error) {
+	err := retry(ctx, func(ctx context.Context) (err error) {
 		entry, err = s.jobs.Get(ctx, key)
 		return err //nolint:wrapcheck // says below what was read
 	})
@@ -287,7 +287,7 @@ func (s *Store) writeJob(ctx context.Context, key string, j Job, over uint64) (u
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	revision, tries := uint64(0), 0
-	err = insist(ctx, func(ctx context.Context) (err error) {
+	err = retry(ctx, func(ctx context.Context) (err error) {
 		tries++
 		revision, err = s.jobs.Update(ctx, key, data, over)
 		if tries > 1 && isConflict(err) { // with the request whose answer did not come, perhaps

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -68,6 +69,16 @@ func Serve(cfg ServerConfig) (*Server, error) {
 
 // URL is where it is reached.
 func (s *Server) URL() string { return s.server.ClientURL() }
+
+// Port is the one it listens at, which a caller that left the choice to the machine has
+// to ask for.
+func (s *Server) Port() int {
+	addr, _ := s.server.Addr().(*net.TCPAddr)
+	if addr == nil {
+		return 0
+	}
+	return addr.Port
+}
 
 // Close ends it, and returns once all is on disk.
 func (s *Server) Close() {

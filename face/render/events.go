@@ -133,7 +133,7 @@ func (t *Tally) count(e plan.Event) {
 
 // mark tells what happened to a conversation from outside, between its messages
 // and the results of its calls.
-func (s *scribe) mark(e plan.Event) {
+func (s *transcriptWriter) mark(e plan.Event) {
 	switch b := e.Body.(type) {
 	case plan.PhaseStart:
 		s.phase(e, b)

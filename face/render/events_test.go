@@ -20,8 +20,8 @@ func TestNoViewForgetsAnEvent(t *testing.T) {
 		"narrator.lines": func(e plan.Event) string {
 			return strings.Join(newNarrator(Options{Width: fixedWidth(120)}).lines(e), "\n")
 		},
-		"scribe.mark": func(e plan.Event) string {
-			s := scribe{Look: NewLook(Options{})}
+		"transcriptWriter.mark": func(e plan.Event) string {
+			s := transcriptWriter{Look: NewLook(Options{})}
 			s.mark(e)
 			return strings.Join(s.lines, "\n")
 		},

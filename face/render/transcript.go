@@ -73,7 +73,7 @@ func utteranceOf(e plan.Event) (Utterance, bool) {
 // WriteTranscript shows what was said to and by the model, and every call with
 // its result. It stops at the first error of events or of w.
 func WriteTranscript(w io.Writer, events iter.Seq2[plan.Event, error], opts Options) error {
-	s := scribe{Look: NewLook(opts)}
+	s := transcriptWriter{Look: NewLook(opts)}
 	for ev, err := range events {
 		if err != nil {
 			return err
@@ -91,15 +91,15 @@ func WriteTranscript(w io.Writer, events iter.Seq2[plan.Event, error], opts Opti
 	return nil
 }
 
-// scribe writes a transcript for people: unwrapped, so that it can be searched
+// transcriptWriter writes a transcript for people: unwrapped, so that it can be searched
 // and copied.
-type scribe struct {
+type transcriptWriter struct {
 	Look
 	lines []string
 }
 
 // head begins an entry.
-func (s *scribe) head(k Ink, who, note string) {
+func (s *transcriptWriter) head(k Ink, who, note string) {
 	spans := []Span{{Ink: k, Text: who}}
 	if note != "" {
 		spans = append(spans, Span{Ink: InkDim, Text: "  " + SafeLine(note)})
@@ -108,12 +108,12 @@ func (s *scribe) head(k Ink, who, note string) {
 }
 
 // body adds text as it is, made safe for a terminal.
-func (s *scribe) body(k Ink, text string) {
+func (s *transcriptWriter) body(k Ink, text string) {
 	s.indented("  ", func(string) Ink { return k }, text)
 }
 
 // indented adds text, each line in the ink that suits it. Tabs keep their room.
-func (s *scribe) indented(by string, ink func(line string) Ink, text string) {
+func (s *transcriptWriter) indented(by string, ink func(line string) Ink, text string) {
 	for line := range strings.SplitSeq(strings.TrimRight(SafeText(text), "\n"), "\n") {
 		if line = s.Paint(ink(line), strings.ReplaceAll(line, "\t", "    ")); line != "" {
 			line = by + line
@@ -122,7 +122,7 @@ func (s *scribe) indented(by string, ink func(line string) Ink, text string) {
 	}
 }
 
-func (s *scribe) utter(u Utterance) {
+func (s *transcriptWriter) utter(u Utterance) {
 	switch u.Role {
 	case plan.RoleUser:
 		note := "the workflow's prompt"
@@ -149,7 +149,7 @@ func (s *scribe) utter(u Utterance) {
 	}
 }
 
-func (s *scribe) block(b plan.Block) {
+func (s *transcriptWriter) block(b plan.Block) {
 	switch b.Type {
 	case plan.BlockText:
 		s.body(InkNone, b.Text)
@@ -164,7 +164,7 @@ func (s *scribe) block(b plan.Block) {
 
 // call shows what a model called: arguments of one line as they are, and those of
 // several, such as patches and scripts, as the text that they are.
-func (s *scribe) call(b plan.Block) {
+func (s *transcriptWriter) call(b plan.Block) {
 	head := "  " + s.Paint(InkCyan, s.Arrow+" "+b.Name)
 	members := map[string]json.RawMessage{}
 	if json.Unmarshal([]byte(b.Args), &members) != nil {
@@ -199,7 +199,7 @@ func (s *scribe) call(b plan.Block) {
 }
 
 // result shows what a call came to.
-func (s *scribe) result(r plan.ToolEnd) {
+func (s *transcriptWriter) result(r plan.ToolEnd) {
 	k, word := InkDim, Duration(millis(r.DurationMS))
 	if r.Error {
 		k, word = InkRed, "error"
@@ -215,7 +215,7 @@ func (s *scribe) result(r plan.ToolEnd) {
 }
 
 // phase begins what a phase said.
-func (s *scribe) phase(e plan.Event, b plan.PhaseStart) {
+func (s *transcriptWriter) phase(e plan.Event, b plan.PhaseStart) {
 	title := fmt.Sprintf("%s %d", e.Phase, e.Attempt)
 	if b.Resumed {
 		title += " (resumed)"

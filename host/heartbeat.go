@@ -8,9 +8,9 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// pulse gives a sign of life while one thing takes long: what runs is said at once,
+// heartbeat gives a sign of life while one thing takes long: what runs is said at once,
 // and each minute again.
-type pulse struct {
+type heartbeat struct {
 	show  func(plan.Event) // what all events go to
 	now   func() time.Time
 	after func(time.Duration) <-chan time.Time
@@ -19,16 +19,16 @@ type pulse struct {
 	stop func()     // of the check that runs; nil while there is none
 }
 
-// pulseEvery is how often a sign of life is given, and readingPatience how long the
+// heartbeatEvery is how often a sign of life is given, and readingPatience how long the
 // work tree is read before the first: most are read in less.
 const (
-	pulseEvery      = time.Minute
+	heartbeatEvery  = time.Minute
 	readingPatience = 3 * time.Second
 )
 
 // sayReading tells now and then that a work tree is still being read.
 func (h *Host) sayReading(root string) (stop func()) {
-	p := pulse{after: time.After}
+	p := heartbeat{after: time.After}
 	return p.while(readingPatience, func(ran time.Duration) {
 		h.note(fmt.Sprintf("reading %s: %s so far. Files that are neither committed nor ignored are read whole",
 			root, ran))
@@ -36,7 +36,7 @@ func (h *Host) sayReading(root string) (stop func()) {
 }
 
 // event shows an event, and a sign of life from the start of a check to its end.
-func (p *pulse) event(ev plan.Event) {
+func (p *heartbeat) event(ev plan.Event) {
 	switch b := ev.Body.(type) {
 	case plan.CheckStart:
 		p.close()
@@ -49,14 +49,14 @@ func (p *pulse) event(ev plan.Event) {
 	p.put(ev)
 }
 
-func (p *pulse) put(ev plan.Event) {
+func (p *heartbeat) put(ev plan.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.show(ev)
 }
 
 // close ends the signs of life of a check.
-func (p *pulse) close() {
+func (p *heartbeat) close() {
 	if p.stop != nil {
 		p.stop()
 		p.stop = nil
@@ -65,7 +65,7 @@ func (p *pulse) close() {
 
 // beat says of what something runs, first after a while and then each minute, until
 // it is stopped. The events are like an earlier one.
-func (p *pulse) beat(like plan.Event, what string, first time.Duration) (stop func()) {
+func (p *heartbeat) beat(like plan.Event, what string, first time.Duration) (stop func()) {
 	var ran time.Duration
 	say := func() {
 		text := what
@@ -78,7 +78,7 @@ func (p *pulse) beat(like plan.Event, what string, first time.Duration) (stop fu
 	}
 	if first == 0 {
 		say()
-		first = pulseEvery
+		first = heartbeatEvery
 	}
 	return p.while(first, func(so time.Duration) {
 		ran = so
@@ -88,11 +88,11 @@ func (p *pulse) beat(like plan.Event, what string, first time.Duration) (stop fu
 
 // while calls say after a while, and then each minute, with how long it has been. What
 // it returns ends that, and waits for a call that is under way.
-func (p *pulse) while(first time.Duration, say func(time.Duration)) (stop func()) {
+func (p *heartbeat) while(first time.Duration, say func(time.Duration)) (stop func()) {
 	done := make(chan struct{})
 	var beating sync.WaitGroup
 	beating.Go(func() {
-		for ran, next := first, first; ; ran, next = ran+pulseEvery, pulseEvery {
+		for ran, next := first, first; ; ran, next = ran+heartbeatEvery, heartbeatEvery {
 			select {
 			case <-done:
 				return

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// TestInsist: what is not answered is done again, until there is no more time for it.
-func TestInsist(t *testing.T) {
+// TestRetry: what is not answered is done again, until there is no more time for it.
+func TestRetry(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
 	for name, c := range map[string]struct {
@@ -29,7 +29,7 @@ func TestInsist(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), answerTime)
 				defer cancel()
 				tries := 0
-				err := insist(ctx, func(ctx context.Context) error {
+				err := retry(ctx, func(ctx context.Context) error {
 					if tries++; tries > c.lost {
 						return c.then
 					}

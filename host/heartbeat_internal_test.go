@@ -16,7 +16,7 @@ func TestAPulse(t *testing.T) {
 	shown := make(chan string, 100)
 	ticks := make(chan time.Time)
 	asked := make(chan time.Duration, 100)
-	p := &pulse{
+	p := &heartbeat{
 		show: func(ev plan.Event) {
 			if b, ok := ev.Body.(plan.Progress); ok {
 				shown <- fmt.Sprint(ev.Run, " ", ev.Seq, " ", ev.Time.Equal(clock), " ", b.Of, " | ", b.Text)
@@ -50,7 +50,7 @@ R1 0 true reading | reading: 1m3s so far`
 	if text := strings.Join(got, "\n"); text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
-	if first := <-asked; first != pulseEvery {
+	if first := <-asked; first != heartbeatEvery {
 		t.Errorf("the first minute is %s", first)
 	}
 }
