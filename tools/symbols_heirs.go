@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,6 +28,13 @@ type heirs []heir
 func (q *mentionSearch) findHeirs(ctx context.Context, files []source) (heirs, error) {
 	var found heirs
 	names := []string{q.want.owner}
+	types, err := q.findByMethods(ctx, files, newWanted(q.want.owner))
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range types {
+		found = append(found, heir{path: t.at.Path, first: t.at.First, last: t.at.Last, name: t.name})
+	}
 	for i := 0; i < len(names) && i < mostHeirs; i++ {
 		of := mentionSearch{
 			set:  q.set,
@@ -43,6 +51,27 @@ func (q *mentionSearch) findHeirs(ctx context.Context, files []source) (heirs, e
 		}
 	}
 	return found, nil
+}
+
+// addByMethods shows the types of Go that have the methods of the wanted interface and
+// do not embed it.
+func (q *mentionSearch) addByMethods(ctx context.Context, files []source) error {
+	types, err := q.findByMethods(ctx, files, q.want)
+	if err != nil {
+		return err
+	}
+	lines := map[string][]string{}
+	for _, t := range types {
+		line := t.at.String()
+		known := slices.ContainsFunc(q.found, func(h heir) bool { return h.path == t.at.Path && h.name == t.name })
+		if !known && !slices.Contains(lines[t.at.Path], line) {
+			lines[t.at.Path] = append(lines[t.at.Path], line)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
+		q.add(name, mentioned{lines: lines[name]})
+	}
+	return nil
 }
 
 // have reports whether one of them has a definition as a member.

@@ -1,10 +1,82 @@
 package tools_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/plan-engine/plan/tools"
 )
+
+// byMethods is Go, whose types do not say what they implement.
+var byMethods = files{
+	"store/store.go": `package store
+
+type Store interface {
+	Reader // what it has
+	Put(ctx context.Context, key, value string) error
+	Each(func(key string, n int) bool)
+}
+
+type Reader interface{ Get(key string) (string, error) }
+
+type File interface { io.Closer; Name() string }
+
+type memory map[string]string
+
+func (m memory) Get(k string) (value string, err error) { return m[k], nil }
+`,
+	"store/memory.go": `package store
+
+func (m memory) Put(_ context.Context, key string, value string) error { return nil }
+func (m memory) Each(f func(string, int) bool)                     {}
+`,
+	"disk/disk.go": `package disk
+
+type Disk[K comparable] struct{ dir K }
+
+func (d *Disk[K]) Get(key string) (string, error) { return "", nil }
+func (d *Disk[K]) Put(
+	ctx context.Context,
+	key, value string,
+) error {
+	return nil
+}
+func (d *Disk[K]) Each(func(string, int) bool) {}
+func (d *Disk[K]) Name() string              { return "" }
+
+type partial struct{}
+
+func (partial) Get(key string) (string, error) { return "", nil }
+
+type otherwise struct{}
+
+func (otherwise) Get(key string) string { return "" }
+
+type wrapped struct{ store.Store }
+`,
+}
+
+func TestSymbolsOfGoImplementations(t *testing.T) {
+	t.Parallel()
+	set := openSet(t, tools.Config{Root: plantGit(t, byMethods)})
+	for _, c := range []struct{ query, want string }{
+		{"Store", "disk/disk.go 23-23 struct wrapped; disk/disk.go 3-3 struct Disk; store/store.go 13-13 type memory"},
+		{"store.Store", "disk/disk.go 23-23 struct wrapped; disk/disk.go 3-3 struct Disk; store/store.go 13-13 type memory"},
+		{"Store.Put", "disk/disk.go 6-11 method Disk.Put; store/memory.go 3-3 method memory.Put"},
+		{"Reader", "store/store.go 3-7 interface Store; disk/disk.go 3-3 struct Disk; 15-15 struct partial; " +
+			"store/store.go 13-13 type memory"},
+		{"File", "disk/disk.go 3-3 struct Disk"},
+	} {
+		t.Run(c.query, func(t *testing.T) {
+			t.Parallel()
+			out := ask(t, set, "symbols", args{"query": c.query, "kind": "implementations"}).Output
+			sameText(t, shortened(out), c.want)
+			if said := strings.Contains(out, "\n[io.Closer is defined elsewhere; "); said != (c.query == "File") {
+				t.Error("what is said of an interface from elsewhere:", out)
+			}
+		})
+	}
+}
 
 // inherited is code whose types are of one another, and texts that name what code defines.
 var inherited = files{

@@ -33,6 +33,7 @@ type mentionSearch struct {
 	found heirs // types that inherit from the name
 	// withheld are files with mentions that rules do not let be read along with others.
 	withheld int
+	unknown  []string // interfaces that are part of what is implemented, and are not here
 }
 
 // mentioned is what came of one file.
@@ -79,7 +80,7 @@ func (s *Set) findMentions(
 	}
 	if kind == findImplementations && q.want.owner != "" {
 		if q.heirs, err = q.findHeirs(ctx, bySyntax); err != nil {
-			return loop.Result{}, err
+			return loop.Result{}, fmt.Errorf("symbols: %w", err)
 		}
 	}
 	holding := mentioning(bySyntax, words.Seek(q.want.exact, true))
@@ -91,6 +92,11 @@ func (s *Set) findMentions(
 	}
 	if err != nil || failed != nil {
 		return orFailed(failed), err
+	}
+	if kind == findImplementations {
+		if err := q.addByMethods(ctx, bySyntax); err != nil {
+			return loop.Result{}, fmt.Errorf("symbols: %w", err)
+		}
 	}
 	return q.result(query, len(files), looked, len(holding), answer), nil
 }
@@ -304,6 +310,9 @@ func (q *mentionSearch) result(query string, files, looked, holding int, answer 
 	}
 	if answer.outside > 0 {
 		text += fmt.Sprintf("[%d more outside of the repository]\n", answer.outside)
+	}
+	for _, name := range q.unknown {
+		text += fmt.Sprintf("[%s is defined elsewhere; types were not asked for its methods]\n", clean([]byte(name)))
 	}
 	for _, note := range answer.notes {
 		text += "[" + note + "]\n"

@@ -178,16 +178,29 @@ func (q *symbolSearch) look(ctx context.Context, files []source, budget int) err
 
 // file finds the wanted definitions of one file.
 func (q *symbolSearch) file(ctx context.Context, r *reader, f source) outlined {
-	index := q.set.index
-	of := parsedKey{f.key, index.languages.Of(f.name)}
-	all, known := index.symbols(of)
+	out := q.set.definitions(ctx, r, f, q.named, q.want.name)
+	var fit []syntax.Symbol
+	for _, s := range out.symbols {
+		if q.fits(s) {
+			fit = append(fit, s)
+		}
+	}
+	out.symbols = fit
+	return out
+}
+
+// definitions are all those of one file. One that is not known yet and does not hold a
+// word, in lower case, is taken to have none.
+func (s *Set) definitions(ctx context.Context, r *reader, f source, named bool, word string) outlined {
+	of := parsedKey{f.key, s.index.languages.Of(f.name)}
+	all, known := s.index.symbols(of)
 	read := f.size // what is known already counts: the same question ends at the same place
 	if f.held == nil || !known {
-		text, err := r.load(f.name, q.named, symbolFile)
+		text, err := r.load(f.name, named, symbolFile)
 		if err != nil {
 			return outlined{skipped: err}
 		}
-		if !bytes.Contains(bytes.ToLower(text), []byte(q.want.name)) {
+		if !bytes.Contains(bytes.ToLower(text), []byte(word)) {
 			return outlined{} // parsing costs much more than looking for the name
 		}
 		read = len(text)
@@ -198,17 +211,14 @@ func (q *symbolSearch) file(ctx context.Context, r *reader, f source) outlined {
 		all = file.Symbols
 		file.Close()
 		if f.held != nil && ctx.Err() == nil {
-			index.keep(of, all)
+			s.index.keep(of, all)
 		}
 	}
-	var fit []syntax.Symbol
-	for _, s := range all {
-		if q.fits(s) {
-			s.Path = f.name // another file may hold the same
-			fit = append(fit, s)
-		}
+	out := outlined{symbols: slices.Clone(all), read: read}
+	for i := range out.symbols {
+		out.symbols[i].Path = f.name // another file may hold the same
 	}
-	return outlined{symbols: fit, read: read}
+	return out
 }
 
 // fits reports whether a definition is one of those that are told.
