@@ -99,11 +99,15 @@ func (SkillPick) Type() EventType { return TypeSkillPick }
 
 // Headline implements [Body].
 func (b SkillPick) Headline() Headline {
-	return Headline{
+	h := Headline{
 		Level: LevelDetail,
 		Label: "skill",
-		Text:  oneline.Join(": ", cmp.Or(b.Skill, "none"), b.Why),
+		Text:  oneline.Join(": ", cmp.Or(b.Skill, "none"), b.Why, b.Error),
 	}
+	if b.Error != "" {
+		h.Level = LevelWarning
+	}
+	return h
 }
 
 // Why a skill was picked, or none.

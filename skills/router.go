@@ -63,15 +63,28 @@ func Sample(arms []Arm, src rand.Source) (int, []float64, error) {
 }
 
 // Choose picks a skill for a phase, or none. It is an adviser: when records
-// cannot be read the pick is none and says why.
+// cannot be read the pick is none and says why. So does one that could not be
+// what the request names.
 func (r *Router) Choose(ctx context.Context, ix *Index, p plan.Phase, request string) plan.SkillPick {
-	if s, ok := ix.override(request); ok {
+	name := Override(request)
+	if s, ok := ix.named(name); ok {
 		return plan.SkillPick{
 			Skill:   s.Name,
 			Why:     plan.PickOverride,
 			Version: s.Digest,
 		}
 	}
+	pick := r.choose(ctx, ix, p, request)
+	if name != "" && pick.Error == "" {
+		pick.Error = fmt.Sprintf(
+			`the request names the skill %s, and none of that name may be used; "plan skills list" shows which there are`,
+			name,
+		)
+	}
+	return pick
+}
+
+func (r *Router) choose(ctx context.Context, ix *Index, p plan.Phase, request string) plan.SkillPick {
 	matches := ix.Relevant(request, p, maxCandidates)
 	if len(matches) == 0 {
 		return plan.SkillPick{Why: plan.PickIrrelevant}
@@ -136,9 +149,8 @@ func Override(text string) string {
 	return ""
 }
 
-// override is the skill that a request names, if there is one of that name.
-func (ix *Index) override(request string) (Skill, bool) {
-	name := Override(request)
+// named is the skill of a name, false where there is none.
+func (ix *Index) named(name string) (Skill, bool) {
 	for _, s := range ix.skills {
 		if name != "" && s.Name == name {
 			return s, true

@@ -43,7 +43,7 @@ func (l *Learning) Advise(ctx context.Context, p plan.Phase, request string) []p
 		return append(out, plan.SkillPick{Why: plan.PickFailed, Error: err.Error()})
 	}
 	pick := l.router.Choose(ctx, ix, p, request)
-	if pick.Why == plan.PickIrrelevant {
+	if pick.Why == plan.PickIrrelevant && pick.Error == "" {
 		return out
 	}
 	pick.Hint = skills.Hint(pick, c)

@@ -81,7 +81,7 @@ func (l *Learning) creditSkills(
 	var out []plan.Body
 	for _, p := range plan.Phases() {
 		pick, ok := h.picks[p]
-		if !ok || pick.Why == plan.PickFailed {
+		if !ok || pick.Why == plan.PickFailed || pick.Why == plan.PickIrrelevant {
 			continue
 		}
 		if before[p] {
