@@ -26,7 +26,7 @@ type pending struct {
 	told     []Letter // what the inbox has about them
 }
 
-// undecided are those of open that nobody has said anything about yet.
+// undecided are those of open about which no decision has come yet.
 func (d *pending) undecided() []plan.WaitingCall {
 	return slices.DeleteFunc(slices.Clone(d.open), func(w plan.WaitingCall) bool {
 		return slices.ContainsFunc(d.told, func(l Letter) bool { return l.Call == w.Call && l.Digest == w.Digest })

@@ -17,7 +17,7 @@ import (
 // What rules deny that is read reaches no model by another way: not as a place that a
 // report or a plan names, not as what changed since it was shown, not in the diff that a
 // reviewer is shown. That it changed, the reviewer learns. Rules of a repository that
-// nobody trusts keep nothing from its reviewer.
+// a person has not trusted keep nothing from its reviewer.
 func TestWhatRulesDenyIsShownByNoOtherWay(t *testing.T) {
 	t.Parallel()
 	const (

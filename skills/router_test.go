@@ -100,7 +100,8 @@ func TestOverride(t *testing.T) {
 	if pick := r.Choose(t.Context(), ix, plan.Explore, "Blue buttons, @@SKILL=secret-rites."); pick.Skill != "secret-rites" || pick.Why != plan.PickOverride {
 		t.Errorf("%+v", pick)
 	}
-	if pick := r.Choose(t.Context(), ix, plan.Implement, "@@skill=nobody migration"); pick.Why == plan.PickOverride || !strings.Contains(pick.Error, "the skill nobody,") {
+	pick := r.Choose(t.Context(), ix, plan.Implement, "@@skill=nobody migration")
+	if pick.Why == plan.PickOverride || !strings.Contains(pick.Error, "the skill nobody,") {
 		t.Errorf("a skill that is not there: %+v", pick)
 	}
 }

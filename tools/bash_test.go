@@ -46,7 +46,8 @@ func TestBash(t *testing.T) {
 			d := newFixture(t, files{"a.txt": "content\n"})
 			res := d.call("bash", args{"command": c.command})
 			sameText(t, res.Output, c.output)
-			if res.ExitCode == nil || *res.ExitCode != c.code || res.Error != (c.code != 0 && name != "had enough") || res.Status != "" || res.Full != nil {
+			failed := c.code != 0 && name != "had enough"
+			if res.ExitCode == nil || *res.ExitCode != c.code || res.Error != failed || res.Status != "" || res.Full != nil {
 				t.Errorf("%+v", res)
 			}
 		})

@@ -30,7 +30,7 @@ func unplug() {
 func (d *disk) failures() map[string]string {
 	return map[string]string{
 		"answers EIO": "unplug " + d.dir,
-		// The kernel finds an error in the file system, and lets nobody write to it any more.
+		// The kernel finds an error in the file system, and refuses every write from then on.
 		"is read-only": "echo test >/sys/fs/ext4/$(basename $(findmnt -no SOURCE " + d.dir + "))/trigger_fs_error",
 	}
 }

@@ -63,7 +63,7 @@ func TestADamagedJobIsShown(t *testing.T) {
 	}
 }
 
-// A byte of what is stored of a job is another, and still it can be read: nobody is shown it.
+// A byte of what is stored of a job is another, and still it can be read: it is not shown.
 func TestAFlippedByteOfAJobIsNotShown(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -205,7 +205,7 @@ func (p *Policy) Withholds(dir, path string) bool {
 }
 
 // Denies reports whether rules deny that a file, relative to dir, is read. Those that may
-// only tighten have no say: a repository that nobody trusts keeps nothing from a reviewer
+// only tighten have no say: a repository without trust keeps nothing from a reviewer
 // of its change.
 func (p *Policy) Denies(dir, path string) bool {
 	trusted := &Policy{
