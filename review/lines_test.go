@@ -130,7 +130,8 @@ func TestLinesTakenOutOfTests(t *testing.T) {
 			true,
 		},
 		"a file goes, not its tests": {
-			patchOf("a_test.go", "deleted file mode 100644\n", "-func TestA(t *testing.T) {", "-	check(x, 1)") + patchOf("b_test.go", "new file mode 100644\n", "+func TestA(t *testing.T) {"),
+			patchOf("a_test.go", "deleted file mode 100644\n", "-func TestA(t *testing.T) {", "-	check(x, 1)") +
+				patchOf("b_test.go", "new file mode 100644\n", "+func TestA(t *testing.T) {"),
 			"`check(x, 1)`",
 			true,
 		},
