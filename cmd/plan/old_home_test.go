@@ -53,7 +53,7 @@ func oldRuns() []oldRun {
 
 // TestOldHome goes on with what earlier programs left in their homes: runs that
 // stopped in every phase and way, and a batch under way. It is those programs'
-// own databases, of their versions; see testdata/home-1/make.sh and the others. What they
+// own databases, of their versions; see testdata/make-home.sh. What they
 // have left is rewritten by gc alone: in one never, in one before and in one after all else.
 func TestOldHome(t *testing.T) {
 	t.Parallel()
