@@ -158,18 +158,19 @@ func (w *Wall) buildLandlock(ctx context.Context) (*inside, error) {
 		write = append(write, w.policy.Copy)
 	}
 	read := slices.Concat(write, w.policy.cacheLayers(), []string{w.policy.Tree, w.self()})
-	hidden := w.policy.Hidden
+	// Of the devices only those in write: who reads a terminal of the user's gets what is typed there.
+	hidden := append(slices.Clip(w.policy.Hidden), "/dev")
 	if home := w.policy.ownHome(); home != "" {
 		if err := w.policy.writeSettings(w.scratch); err != nil {
 			return nil, err
 		}
 		read = append(read, filepath.Join(w.scratch, settingsDirName))
 		read = append(read, w.policy.readInHome(home, w.programs())...)
-		hidden = append(slices.Clip(hidden), home)
+		hidden = append(hidden, home)
 	}
 	for _, other := range w.policy.otherHomes() {
 		read = append(read, w.policy.readInHome(other, w.programs())...)
-		hidden = append(slices.Clip(hidden), other)
+		hidden = append(hidden, other)
 	}
 	s := setup{
 		Read:     pathsExcept(hidden, read),

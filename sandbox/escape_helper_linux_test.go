@@ -71,7 +71,8 @@ func say(network, address string) error {
 }
 
 var escapes = map[string]func(args []string) error{
-	"write": func(a []string) error { return os.WriteFile(a[0], []byte("changed"), 0o600) },
+	"terminal": echoes,
+	"write":    func(a []string) error { return os.WriteFile(a[0], []byte("changed"), 0o600) },
 	"mmap": func(a []string) error {
 		f, err := os.OpenFile(a[0], os.O_RDWR, 0)
 		if err != nil {

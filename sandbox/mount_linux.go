@@ -58,6 +58,9 @@ func setMountFlags(sources []mountSource) error {
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/dev/shm", 0, &writable); err != nil {
 		return fmt.Errorf("make /dev/shm writable: %w", err)
 	}
+	terminals := unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV}
+	// It may not be there: see makeDev.
+	_ = unix.MountSetattr(unix.AT_FDCWD, terminalsDir, 0, &terminals)
 	for _, s := range sources { // from the root down: the deeper one has the last word
 		var attr unix.MountAttr
 		flags := uint(unix.AT_SYMLINK_NOFOLLOW)
@@ -191,6 +194,9 @@ func makeMountPoint(at string, dir bool) error {
 // no upper layer needs two lower ones.
 const emptyLowerDir = "/dev/.nothing"
 
+// terminalsDir has the wall's own pseudo-terminals.
+const terminalsDir = "/dev/pts"
+
 // makeDev makes a /dev with nothing in it yet but terminals, shared memory and
 // the usual links; the devices follow as mounts.
 func makeDev() error {
@@ -210,7 +216,7 @@ func makeDev() error {
 	}
 	errs = append(errs,
 		os.Mkdir(emptyLowerDir, 0o755),
-		os.Mkdir("/dev/pts", 0o755),
+		os.Mkdir(terminalsDir, 0o755),
 		os.Mkdir("/dev/shm", 0o1777),
 		unix.Mount("tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777"),
 	)
@@ -219,6 +225,6 @@ func makeDev() error {
 	}
 	// Without terminals almost everything works.
 	const flags = unix.MS_NOSUID | unix.MS_NOEXEC
-	_ = unix.Mount("devpts", "/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=620")
+	_ = unix.Mount("devpts", terminalsDir, "devpts", flags, "newinstance,ptmxmode=0666,mode=620")
 	return nil
 }
