@@ -101,18 +101,57 @@ func (h *Host) Leftovers(ctx context.Context, dry bool) (out []Leftover, err err
 		if err != nil {
 			faults = append(faults, fmt.Errorf("look for what is left (%s): %w", k.name, err))
 		}
-		for _, left := range found {
-			if !dry && left.Stays == "" {
-				err := left.remove(ctx)
-				left.Removed = err == nil
-				if err != nil {
-					left.Stays = err.Error()
-				}
-			}
-			out = append(out, left)
+		if !dry {
+			removeAll(ctx, found)
 		}
+		out = append(out, found...)
 	}
 	return out, errors.Join(append(faults, l.dropNotes(ctx))...)
+}
+
+// removeAll removes what can go, and says of each what came of it.
+func removeAll(ctx context.Context, left []Leftover) {
+	for i := range left {
+		if left[i].Stays != "" {
+			continue
+		}
+		err := left[i].remove(ctx)
+		left[i].Removed = err == nil
+		if err != nil {
+			left[i].Stays = err.Error()
+		}
+	}
+}
+
+// endNotes removes what dead processes have left that made something for a run of a
+// repository: a work tree that git did not make to its end is an error for `git fsck`.
+// What cannot be removed stays noted, for a sweep that says so.
+func (h *Host) endNotes(ctx context.Context, db *memory.DB, repo *worktree.Repo) error {
+	paths, err := h.Paths()
+	if err != nil {
+		return err
+	}
+	notes, err := intent.All(paths.Making)
+	if err != nil {
+		return err
+	}
+	l := &leftovers{
+		db:    db,
+		runs:  map[plan.RunID]memory.RunInfo{},
+		notes: slices.DeleteFunc(notes, func(n intent.Entry) bool { return n.Repo != repo.Root() }),
+	}
+	for _, n := range l.notes {
+		run, err := db.Run(ctx, plan.RunID(n.Run))
+		switch {
+		case err == nil:
+			l.runs[run.ID] = run
+		case !errors.Is(err, memory.ErrNoRun):
+			return err
+		}
+	}
+	left, err := l.noted(ctx)
+	removeAll(ctx, left)
+	return errors.Join(err, l.dropNotes(ctx))
 }
 
 // Remarkable are those of the leftovers that people should hear of.

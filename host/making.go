@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -20,11 +21,15 @@ type making struct {
 	db *memory.DB
 }
 
-// beginMaking writes down that things will be made for a run.
+// beginMaking writes down that things will be made for a run, once what killed processes
+// have left that made some for others of its repository is gone.
 func (h *Host) beginMaking(ctx context.Context, db *memory.DB, id plan.RunID, repo *worktree.Repo) (*making, error) {
 	paths, err := h.Paths()
 	if err != nil {
 		return nil, err
+	}
+	if err := h.endNotes(ctx, db, repo); err != nil {
+		h.note(fmt.Sprintf("what a killed process has left stays for `plan journal gc`: %v", err))
 	}
 	i, err := intent.Begin(ctx, paths.Making, "run-"+string(id), intent.Note{
 		Run:   string(id),

@@ -132,8 +132,12 @@ func (r *Repo) HasBranch(ctx context.Context, branch, base string) (there, elsew
 // and what git has in its list of it. The caller has made sure that nothing in it is
 // needed.
 func (r *Repo) DropLeft(ctx context.Context, dir string) error {
-	_, _ = r.run(ctx, "worktree", "unlock", dir) // git locks it while it makes it
-	_ = r.removeTree(ctx, dir)                   // git may not take it for one
+	if link := r.linkOf(dir); link != "" { // git locks it while it makes it
+		if err := os.Remove(filepath.Join(link, "locked")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("forget work tree %q: %w", dir, err)
+		}
+	}
+	_ = r.removeTree(ctx, dir) // git may not take it for one
 	if err := scratch.Remove(dir); err != nil {
 		return err
 	}
@@ -157,22 +161,29 @@ func (r *Repo) DropBranch(ctx context.Context, branch, base string) (bool, error
 	return err == nil, nil //nolint:nilerr // it is checked out elsewhere, and stays
 }
 
-// isLinked reports whether git's own list of work trees names one in dir.
-func (r *Repo) isLinked(dir string) bool {
-	links, err := filepath.Glob(filepath.Join(escapeGlob(r.common), "worktrees", "*", "gitdir"))
+// linkOf is the entry of git's own list of work trees for the one in dir, "" where there
+// is none. One of its name that says nothing of where its tree is was cut off by a loss of
+// power while git made it.
+func (r *Repo) linkOf(dir string) string {
+	links, err := os.ReadDir(filepath.Join(r.common, "worktrees"))
 	if err != nil {
-		return true
+		return ""
 	}
-	for _, link := range links {
-		if said, err := plainfile.Read(link); err == nil && filepath.Dir(string(said)) == dir {
-			return true
+	for _, l := range links {
+		link := filepath.Join(r.common, "worktrees", l.Name())
+		text, err := plainfile.Read(filepath.Join(link, "gitdir"))
+		tree := strings.TrimRight(string(text), "\n")
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+		case filepath.Dir(tree) == dir, tree == "" && l.Name() == filepath.Base(dir):
+			return link
 		}
 	}
-	return false
+	return ""
 }
 
 // HasWorkTree reports whether a linked work tree is there, or git has it in its list.
 func (r *Repo) HasWorkTree(dir string) bool {
 	_, err := os.Lstat(dir)
-	return !errors.Is(err, fs.ErrNotExist) || r.isLinked(dir)
+	return !errors.Is(err, fs.ErrNotExist) || r.linkOf(dir) != ""
 }

@@ -1,9 +1,12 @@
 package worktree_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/plan-engine/plan/worktree"
@@ -35,6 +38,51 @@ func TestAFileCutShortIsNoAddition(t *testing.T) {
 	adds("cut short", false)
 	put(t, own.Root(), map[string]string{"new": "mine"})
 	adds("cut short, with a new file", true)
+}
+
+// TestDropLeft: whatever a loss of power has left of a work tree that git was about to
+// make goes, with what git has in its list of it, which git locks for that time.
+func TestDropLeft(t *testing.T) {
+	t.Parallel()
+	const entry = ".git/worktrees/R1/"
+	for name, cut := range map[string]func(t *testing.T, dir, own string){
+		"its HEAD names nothing yet": func(t *testing.T, dir, own string) {
+			put(t, dir, map[string]string{entry + "HEAD": strings.Repeat("0", 40) + "\n"})
+		},
+		"nothing was written into its entry": func(t *testing.T, dir, own string) {
+			put(t, dir, map[string]string{entry + "HEAD": "", entry + "gitdir": "", entry + "commondir": ""})
+			put(t, own, map[string]string{".git": ""})
+		},
+		"its entry is all there is": func(t *testing.T, dir, own string) {
+			for _, file := range []string{"HEAD", "gitdir", "commondir", "index"} {
+				remove(t, dir, entry+file)
+			}
+			if err := os.RemoveAll(own); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, dir := start(t, map[string]string{"a": "x"})
+			own, _ := add(t, r)
+			put(t, dir, map[string]string{entry + "locked": "initializing"})
+			cut(t, dir, own.Root())
+			if !r.HasWorkTree(own.Root()) {
+				t.Error("it is not seen")
+			}
+			if err := r.DropLeft(t.Context(), own.Root()); err != nil {
+				t.Fatal(err)
+			}
+			if r.HasWorkTree(own.Root()) {
+				t.Error("it is there")
+			}
+			if _, err := os.Lstat(filepath.Join(dir, entry)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("its entry: %v", err)
+			}
+			git(t, dir, "fsck")
+		})
+	}
 }
 
 // TestLeftMoves: the folder that a move died in is found, and one of the user's is not.

@@ -146,7 +146,7 @@ func (w *cutWork) cutAt(at int, after time.Duration) error {
 	if err := w.disk.cut(); err != nil {
 		w.t.Fatal(err)
 	}
-	errs := []error{w.whole()}
+	errs := []error{w.cutOff()}
 	files, state := w.end(w.place)
 	for name, text := range files {
 		if text != w.from[name] && text != w.to[name] {
