@@ -79,7 +79,8 @@ func Explained(layers []Layer) (string, error) {
 	})
 	absent := maps.Clone(unset())
 	maps.DeleteFunc(absent, func(key, _ string) bool {
-		return last[key] != "" || strings.Contains(text, "[["+key+"]]\n")
+		table := strings.Contains(text, "\n["+key+"]\n") || strings.Contains(text, "[["+key+"]]\n")
+		return table || last[key] != ""
 	})
 	for _, key := range slices.Sorted(maps.Keys(absent)) {
 		text += fmt.Sprintf("# %s is not set: %s\n", key, absent[key])
@@ -92,7 +93,13 @@ func unset() map[string]string {
 	return map[string]string{ //nolint:gosec // names of settings, no credentials
 		"model":                 "a run names one, or takes that of a local server",
 		"base_url":              "the provider's own",
-		"provider":              "openai",
+		"provider":              "the server at base_url where that is set, else openai",
+		"providers":             "the usual ones as they are known",
+		"models":                "as the catalogue has them",
+		"phase":                 "all phases go by the settings above",
+		"lsp":                   "none",
+		"mcp":                   "none",
+		"openapi":               "none",
 		"effort":                "the server's",
 		"temperature":           "the server's",
 		"max_output_tokens":     "the server's bound",

@@ -120,7 +120,7 @@ func settingsOf(table reflect.Type, before string) []string {
 	for field := range table.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("toml"), ",")
 		switch _, plain := reflect.New(field.Type).Interface().(encoding.TextUnmarshaler); {
-		case name == "-", field.Type.Kind() == reflect.Map:
+		case name == "-":
 		case field.Type.Kind() == reflect.Struct && !plain:
 			out = append(out, settingsOf(field.Type, before+name+".")...)
 		default:

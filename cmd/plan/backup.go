@@ -25,7 +25,7 @@ other command from opening it.
 
 It holds everything that the runs have read and written: keep it as you keep the
 repositories.`,
-		Example: `  plan journal backup ~/backups/plan-$(date +%F).db`,
+		Example: `  plan journal backup ~/plan-$(date +%F).db`,
 		Args:    oneArg("the name of a file to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := a.interruptible(cmd.Context())

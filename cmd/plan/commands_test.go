@@ -104,6 +104,9 @@ func TestFewerWords(t *testing.T) {
 	if short >= 20 || short < 12 {
 		t.Errorf("the help of run shows %d flags", short)
 	}
+	if more := "`plan batch run --help-all`"; !strings.Contains(says(t, false, "batch", "run", "--help"), more) {
+		t.Errorf("the help of batch run does not say %s", more)
+	}
 	a := &app{helpAll: true, now: time.Now}
 	root := a.root()
 	if a.addCommands(root, []string{"run"}); root.Commands()[0].Flag("sandbox").Hidden {

@@ -24,7 +24,7 @@ PAGER (less, unless set). In a pipe it is a patch that git apply takes; a file w
 characters that act on a terminal is in it as git writes binary files.`,
 		Example: `  plan diff 01JX
   plan diff 01JX --stat
-  plan diff 01JX | git apply --check -`,
+  plan diff 01JX | git -C ../other apply --check`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := a.runOf(cmd.Context(), args)

@@ -103,7 +103,7 @@ func (a *app) resume(cmd *cobra.Command, prefix string, o host.Options) error {
 	if err != nil {
 		return err
 	}
-	if info, err := a.host.Info(cmd.Context(), id); err == nil {
+	if info, err := a.host.Info(cmd.Context(), id); err == nil && !info.State.Final() {
 		fmt.Fprintf(a.err, "plan: going on with %s\n", render.Naming(info))
 	}
 	return a.resumeRun(cmd.Context(), id, o)

@@ -39,7 +39,8 @@ func (a *app) showCommand() *cobra.Command {
 		Long: `Show tells a run as a timeline, and how it stands: the newest of this repository
 where none is named. Other views:
 
-  --transcript   everything that was said to and by the model, and every call
+  --transcript   everything that was said to and by the model, and every call; the
+                 system prompt and the descriptions of tools are left out
   --plan         the plan; its versions with --version, what changed with --diff
   --report       what Explore found
   --cost         tokens and cost by phase and model, sub-agents and summaries on
@@ -51,7 +52,7 @@ where none is named. Other views:
 
 --phase and --attempt choose a part of a timeline, transcript or cost. On a
 terminal a timeline and a transcript come through PAGER (less, unless set; cat for
-none); --json gives each view as one document.`,
+none); --json gives each view as one document, the journal one event a line.`,
 		Example: `  plan show 01JX                               the timeline and how it stands
   plan show 01JX --transcript | less           the conversations
   plan show 01JX --transcript --phase review --attempt 2

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // Utterance is one entry of a transcript in `plan show --transcript --json`: a
@@ -222,6 +223,32 @@ func (s *transcriptWriter) phase(e plan.Event, b plan.PhaseStart) {
 	}
 	where := s.Joined(e.Conv, SafeLine(b.Model))
 	s.lines = append(s.lines, "", s.Heading(MaxColumns-1, InkBold, title, where))
+}
+
+// told shows what a conversation is told of earlier runs, which its messages only mark.
+func (s *transcriptWriter) told(advice plan.Body) {
+	failed := ""
+	switch b := advice.(type) {
+	case plan.Recall:
+		failed = b.Error
+		for _, fact := range b.Facts {
+			s.head(InkDim, "remembered", fmt.Sprintf("fact %d", fact.ID))
+			s.body(InkNone, fact.Text)
+		}
+		if b.Style != "" {
+			s.head(InkDim, "style", "")
+			s.body(InkNone, b.Style)
+		}
+	case plan.SkillPick:
+		failed = b.Error
+		if b.Index != "" {
+			s.head(InkDim, "skills", b.Skill)
+			s.body(InkNone, oneline.Join("\n", b.Index, b.Hint))
+		}
+	}
+	if failed != "" {
+		s.head(InkYellow, advice.Headline().Label, failed)
+	}
 }
 
 func compactedWords(b plan.CompactionEnd) string {

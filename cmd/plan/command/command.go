@@ -133,7 +133,7 @@ func Old(cmd *cobra.Command, now string, note func(string)) {
 // mostFlags is how many flags of its own a command shows at once.
 const mostFlags = 18
 
-// rare are flags that few need: `--help-all` and `plan config` show them.
+// rare are flags that few need: `--help-all` shows them.
 const rare = " auto base-url compaction estimate fresh-baseline max-tokens phase-limit phase-model plan-size record " +
 	"replan-on-drift replay resume resume-latest sandbox title wait "
 
@@ -151,10 +151,7 @@ func hideRare(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		f.Hidden = f.Hidden || strings.Contains(rare, " "+f.Name+" ")
 	})
-	cmd.Long += fmt.Sprintf(
-		"\n\nMore flags are in `plan %s --help-all`; settings for all of them in `plan config`.",
-		cmd.Name(),
-	)
+	cmd.Long += fmt.Sprintf("\n\nMore flags are in `plan %s --help-all`.", cmd.CommandPath())
 }
 
 // choices are what flags take that take one of a few.
