@@ -116,6 +116,25 @@ const (
 	ResultConflicts = "conflicts"
 )
 
+// Words say what was done or, with Check, would be, and where; "" for conflicts.
+func (m ApplyResult) Words() string {
+	done := map[string]string{
+		ResultApplied:   "applied to ",
+		ResultRestored:  "restored in ",
+		ResultUndone:    "undone in ",
+		ResultCommitted: "committed in ",
+	}[m.Result]
+	switch {
+	case m.Result == ResultNothing:
+		return "there is nothing to do, " + m.Repo + " has it already"
+	case done == "":
+		return ""
+	case m.Check:
+		return "would be " + done + m.Repo
+	}
+	return done + m.Repo
+}
+
 // Apply says how the change of a run is brought over.
 type Apply struct {
 	// Dir is the work tree that the change is brought to. Default: the user's, which

@@ -8,21 +8,11 @@ import (
 
 // WriteMoved tells people what was done to a work tree.
 func WriteMoved(to io.Writer, m host.ApplyResult) {
-	words := map[string]string{
-		host.ResultApplied:   "applied to",
-		host.ResultRestored:  "restored in",
-		host.ResultUndone:    "undone in",
-		host.ResultCommitted: "committed in",
-	}
-	what := words[m.Result]
-	if m.Check && what != "" {
-		what = "would be " + what
-	}
-	switch {
+	switch words := SafeLine(m.Words()); {
 	case m.Result == host.ResultNothing:
-		tellf(to, "%s: there is nothing to do, %s has it already\n", m.ID, SafeLine(m.Repo))
-	case what != "":
-		tellf(to, "%s: %s %s %s\n", m.ID, Count(len(m.Files), "file"), what, SafeLine(m.Repo))
+		tellf(to, "%s: %s\n", m.ID, words)
+	case words != "":
+		tellf(to, "%s: %s %s\n", m.ID, Count(len(m.Files), "file"), words)
 		for _, path := range m.Files {
 			tellf(to, "  %s\n", SafeLine(path))
 		}

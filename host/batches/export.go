@@ -51,7 +51,7 @@ func (b *Batches) Apply(ctx context.Context, prefix string, a host.Apply) ([]Exp
 		}
 		moved, err := b.host.Apply(ctx, run, a)
 		b.noteSubmodules(moved)
-		return "applied to " + run.Start.Repo, err
+		return moved.Words(), err
 	})
 }
 
