@@ -80,6 +80,10 @@ func (s *Server) Port() int {
 	return addr.Port
 }
 
+// Full reports whether it has stopped to keep and answer anything, which it does once its
+// disk is full. What it has acknowledged is there when it is served anew.
+func (s *Server) Full() bool { return !s.server.JetStreamEnabled() }
+
 // Close ends it, and returns once all is on disk.
 func (s *Server) Close() {
 	s.server.Shutdown()
