@@ -11,8 +11,8 @@ import (
 
 // Hooks are moments at which a program that uses a loop can look in or take a
 // hand. Every field is optional. A hook is called from the loop's goroutine,
-// BeforeTool and AfterTool excepted, which may be called for several calls at
-// once.
+// BeforeTool, AfterTool and BeforeRequest excepted, which may be called for
+// several calls or sub-agents at once.
 //
 // What a hook changes about the conversation is recorded like everything else,
 // so a loop that is restored does not call hooks for what is past.

@@ -276,6 +276,32 @@ func TestPagesSettingsAreRead(t *testing.T) {
 	}
 }
 
+// TestArchitectureNamesModules has each module that go.mod asks for stand in the table
+// of dependencies.
+func TestArchitectureNamesModules(t *testing.T) {
+	t.Parallel()
+	_, table, _ := strings.Cut(page(t, "ARCHITECTURE.md"), "\n## Dependencies\n")
+	var required []string
+	for line := range strings.Lines(page(t, "go.mod")) {
+		if m := regexp.MustCompile(`^\t(\S+?)(/v\d+)? v\S+$`).FindStringSubmatch(strings.TrimSuffix(line, "\n")); m != nil {
+			required = append(required, m[1])
+		}
+	}
+	if len(required) < 30 {
+		t.Fatalf("only %d modules were found in go.mod; there are more", len(required))
+	}
+	named := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(table, -1)
+	for _, module := range required {
+		if !slices.ContainsFunc(named, func(m []string) bool {
+			all, isAll := strings.CutSuffix(m[1], "*")
+			return "github.com/"+m[1] == module || strings.HasSuffix("/"+module, "/"+m[1]) ||
+				isAll && strings.HasPrefix(module, "github.com/"+all)
+		}) {
+			t.Errorf("ARCHITECTURE.md's table of dependencies lacks %s", module)
+		}
+	}
+}
+
 // TestPagesSayExitCodes holds README's table, the reference and the root help to the
 // exit codes.
 func TestPagesSayExitCodes(t *testing.T) {
