@@ -22,8 +22,9 @@ func (a *app) memoryCommand() *cobra.Command {
 		Short: "See and change what is remembered across runs",
 		Long: `Facts are sentences that help later runs: conventions, commands, traps. People
 add them, Implement adds them with its remember tool, and gaps that reviews
-found and a run then closed become facts too. Explore is told those that have
-to do with the request, as data. A fact that you forget is not learned again.`,
+found and a run then closed become facts too. Explore is told a repository's own
+while they are few, and else those that have to do with the request, as data. A
+fact that you forget is not learned again.`,
 		Example: `  plan memory add "Migrations are numbered and live in db/migrations"
   plan memory search flaky test
   plan memory forget 12

@@ -28,10 +28,13 @@ checks run on the base and on the change, and a verdict counts by what ran, as i
 a run. It ends as approved (0), or as exhausted with the gaps that are open (3).
 
 Without a request the commit messages since the base stand in for one, as their
-author's word. With --fix the gaps go on to Implement, and the result is reviewed.`,
+author's word. With --fix the gaps go on to Implement, and the result is reviewed.
+
+What --format writes belongs outside the tree, or among what git ignores: a new file
+in the tree is part of the change that is judged.`,
 		Example: `  plan review --check "go test ./..."
   plan review --base v1.4 "Retries must not outlive their context"
-  plan review --format sarif > review.sarif
+  plan review --format sarif > ../review.sarif
   plan review --fix --max-review-cycles 1`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
