@@ -97,11 +97,17 @@ type loosePart struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// ReadContext reads a conversation to start Explore from: a JSON array of messages, as
-// Chat Completions, `plan show --transcript --json` and others have them, or plain text.
-// Calls of tools and their results are data in it, bounded: the run does not have those
-// tools. Name is what the text is called in errors.
+// ReadContext reads a conversation to start Explore from: a JSON array of messages, or an
+// object that has one, as requests of Chat Completions, `plan show --transcript --json` and
+// others have them; or plain text. Calls of tools and their results are data in it,
+// bounded: the run does not have those tools. Name is what the text is called in errors.
 func ReadContext(name string, data []byte) ([]plan.Message, error) {
+	var whole struct {
+		Messages json.RawMessage `json:"messages"`
+	}
+	if json.Unmarshal(data, &whole) == nil && len(whole.Messages) > 0 {
+		data = whole.Messages
+	}
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '[' {
 		text := strings.TrimSpace(strings.ToValidUTF8(string(data), "�"))
 		if text == "" {

@@ -61,7 +61,7 @@ in the tree is part of the change that is judged.`,
 	flags.RegisterLooking(cmd)
 	flags.RegisterProof(cmd)
 	cmd.Flags().StringVar(&req.Review.Base, "base", "",
-		"what the change counts from: where HEAD left `REF` (default: the default branch of upstream or origin)")
+		"what the change counts from: where HEAD left `REF` (default: the default branch of upstream or origin, else main or master)")
 	cmd.Flags().BoolVar(&req.Review.Fix, "fix", false, "have the gaps closed, and review again")
 	cmd.Flags().StringVar(&format, "format", render.FormatText,
 		"what standard output gets: `FORMAT` text, or one document as markdown, json or sarif")

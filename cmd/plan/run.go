@@ -125,8 +125,8 @@ func (f *runFiles) register(cmd *cobra.Command) {
 		&f.context,
 		"context",
 		"",
-		"start Explore from the conversation in `FILE`: a JSON array of messages, or plain text; "+
-			"run:ID is what an earlier run said",
+		"start Explore from the conversation in `FILE`: messages as JSON, such as those of show --transcript, "+
+			"or plain text; run:ID is what an earlier run said",
 	)
 }
 

@@ -65,7 +65,7 @@ func (a *app) watchCommand() *cobra.Command {
 		Long: `Watch shows the runs and batches of all repositories that go on, wait for you or
 are parked. Enter opens a run, where what waits is decided; leaving it changes
 nothing about it. With --queue the batches there are shown, too. Where there is no
-terminal, plan list tells the same.`,
+terminal, "plan list" and "plan batch list" tell the same.`,
 		Example: `  plan watch
   plan watch --queue nats://127.0.0.1:4222`,
 		Args: cobra.NoArgs,
