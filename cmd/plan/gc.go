@@ -46,9 +46,8 @@ then on it goes in small steps beside live runs.`,
 			if err != nil && done.Removed == nil {
 				return err
 			}
-			if !p.KeepAlone && older == "" && size == "" && err == nil && len(host.Remarkable(done.Left)) == 0 {
-				return usage("nothing is left of killed processes; for runs, " +
-					"plan journal gc needs to know what may go: --keep N, --older-than D or --max-size S")
+			if !p.KeepAlone && older == "" && size == "" && !shrink && len(host.Remarkable(done.Left)) == 0 {
+				a.note("nothing is left of killed processes; runs go by --keep N, --older-than D or --max-size S")
 			}
 			if done.Unshrunk != "" {
 				a.note("the file was not made smaller, because " + done.Unshrunk)
