@@ -40,7 +40,7 @@ func readRequirement(done, again bool) func(element) (plan.ListItem, bool, error
 		case err != nil:
 			return item, false, err
 		case again:
-			item.Met = met && !denies(withoutCode(item.Item))
+			item.Met = met && !deniesMet(withoutCode(item.Item))
 		case !met:
 			return item, false, errors.New("is not met")
 		}
@@ -85,7 +85,7 @@ const maxState = 3
 // contradiction is what denies a requirement that is said to be met: its own text,
 // or a word on its state beside it. "" if nothing does.
 func contradiction(obj object, item plan.ListItem) string {
-	if text := withoutCode(item.Item); denies(text) || fails(text) {
+	if text := withoutCode(item.Item); deniesMet(text) || fails(text) {
 		return fmt.Sprintf("%q", item.Item)
 	}
 	for _, key := range slices.Sorted(maps.Keys(obj)) {

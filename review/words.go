@@ -134,8 +134,62 @@ var (
 // denies reports whether a requirement is said, in its own words, not to be met:
 // "NOT done", "could not be verified", "not yet".
 func denies(text string) bool {
-	text = strings.ReplaceAll(text, "’", "'")
-	return denial().MatchString(text) || noEnd().MatchString(text) || selfNo().MatchString(text)
+	return noEnd().MatchString(straight(text)) || deniesState(text)
+}
+
+func deniesState(text string) bool {
+	text = straight(text)
+	return denial().MatchString(text) || selfNo().MatchString(text)
+}
+
+func straight(text string) string { return strings.ReplaceAll(text, "’", "'") }
+
+// deniesMet is denies for a requirement that is said to be met beside its words. There a
+// denial at the end may be part of what is required: "a is taken, b is not", "also where it
+// is not".
+func deniesMet(text string) bool {
+	return deniesState(text) || noEnd().MatchString(straight(text)) && !requiresDenial(straight(text))
+}
+
+var (
+	// lastDenial is a verb that denies what was said before it, and orNot leaves it open.
+	lastDenial = lazy.Regexp(`(?is)^(.*\S)\s+(is|are|was|were|can|could|may|might|must|should|will|would|has|have|had|` +
+		`does|do|did)\s*(?:not|n't)\W*$`)
+	orNot      = lazy.Regexp(`(?is)^(.*\b(?:whether|if)\b.*)\bor\s+not\W*$`)
+	ofACase    = lazy.Regexp(`(?i)\b(?:if|when|where|unless|that|which|who|what|ones?|those)(?:\s+[^\s,;:]+){0,3}$`)
+	clauseJoin = lazy.Regexp(`(?i)[,;:()–—]|\b(?:and|but|while|whereas|or)\b`)
+	anyState   = lazy.Regexp(`(?i)\b` + state + `\b`)
+)
+
+// requiresDenial reports whether a denial at the end of a text is said of a case, or of another
+// thing than what the text affirms. With a word for the state of the work it is said of that.
+func requiresDenial(text string) bool {
+	if m := orNot().FindStringSubmatch(text); m != nil {
+		return !anyState().MatchString(m[1])
+	}
+	m := lastDenial().FindStringSubmatch(text)
+	if m == nil || anyState().MatchString(m[1]) {
+		return false
+	}
+	if ofACase().MatchString(m[1]) {
+		return true
+	}
+	joins := clauseJoin().FindAllStringIndex(m[1], -1)
+	return len(joins) > 0 && affirms(m[1][:joins[len(joins)-1][0]], strings.ToLower(m[2]))
+}
+
+// affirms reports whether a clause says what another one denies with this verb.
+func affirms(clause, verb string) bool {
+	words := strings.Fields(strings.ToLower(clause))
+	like := []string{verb}
+	switch verb {
+	case "is", "are", "was", "were":
+		like = []string{"is", "are", "was", "were"}
+	case "does", "do", "did": // stand for any verb
+		const fewest = 3 // words of a clause with a subject, a verb and what it says
+		return len(words) >= fewest
+	}
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(like, w) })
 }
 
 // fails reports whether a word for a bad state is set off at the beginning or
