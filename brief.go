@@ -31,7 +31,7 @@ type Brief struct {
 	Since    string        // Review after the first: the change since the last one
 	Checks   []CheckResult // Implement: the baseline; Review: the latest of each
 	Failed   []CheckResult // Implement: required checks that fail after this attempt, which goes on for them
-	Base     []CheckResult // Review: the baseline
+	Base     []CheckResult // Implement after a review, Review: the baseline
 	Gaps     []Gap         // every gap of this run, open and closed
 	Noticed  []Finding     // Review: what the workflow itself noticed
 	Past     []Event       // what this conversation has journalled already

@@ -126,7 +126,7 @@ func TestWhatAPhaseIsTold(t *testing.T) {
 			b.Change = plan.Trees{Start: "tree-start", Work: "tree-implement-1"}
 		}),
 		with(brief(plan.Implement, 2, "c3", 4), func(b *plan.Brief) {
-			b.Plan, b.Checks, b.Gaps, b.Last = doc, result(false), gap, last
+			b.Plan, b.Checks, b.Base, b.Gaps, b.Last = doc, result(false), result(true), gap, last
 		}),
 		with(brief(plan.Review, 2, "c5", 5), func(b *plan.Brief) {
 			b.Plan, b.Checks, b.Base, b.Diff, b.Gaps = doc, result(false), result(true), "diff tree-start tree-implement-2", gap

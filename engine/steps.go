@@ -55,7 +55,7 @@ func (e *Engine) implement(ctx context.Context) (*plan.Parked, error) {
 		b.Last = e.run.lastVerdict()
 		b.Checks = e.run.Baseline
 		if e.run.Attempt(plan.Implement) > 1 || e.run.Start.Aim == plan.AimReview {
-			b.Checks = e.run.Checks
+			b.Checks, b.Base = e.run.Checks, e.run.Baseline
 		}
 		if e.run.rechecked {
 			b.Failed = failed(e.run.Checks)

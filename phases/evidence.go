@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/plan-engine/plan"
@@ -35,7 +37,7 @@ func changeText(b plan.Brief) string {
 	case b.Diff == "":
 		return "Nothing was changed in the tree."
 	case b.Since == "":
-		return "All changes since the start of the work:\n\n" + fence("diff", "", cut(b.Diff, diffLimit, rest))
+		return "All changes since the start of the work:\n\n" + diffText(b.Diff, rest)
 	}
 	shows := "git diff HEAD~"
 	if b.Trees == (plan.Trees{}) { // its git shows the repository as it is
@@ -43,7 +45,14 @@ func changeText(b plan.Brief) string {
 	}
 	return "All changes since the start of the work, in short; `" + shows + "` shows them in full:\n\n" +
 		fence("diff-summary", "", cut(review.Summary(b.Diff), diffLimit/4, rest)) +
-		"\n\nWhat was changed since the last review:\n\n" + fence("diff", "", cut(b.Since, diffLimit, rest))
+		"\n\nWhat was changed since the last review:\n\n" + diffText(b.Since, rest)
+}
+
+// indexLine names the blobs of a file, which a reader of its diff has no use for.
+var indexLine = lazy.Regexp(`(?m)^index [0-9a-f]+\.\.[0-9a-f]+(?: [0-7]+)?\n`)
+
+func diffText(diff, rest string) string {
+	return fence("diff", "", cut(indexLine().ReplaceAllString(diff, ""), diffLimit, rest))
 }
 
 // noticedText shows what the workflow noticed, and which checks fail. Reasons are
@@ -129,6 +138,8 @@ const (
 	answerLimit = 6000 // bytes of the author's answers
 	addedLimit  = 8000 // bytes of a reviewer's new files that are shown
 	mostShown   = 50   // of these files
+	// unnamedLimit is how long one may be, in bytes, that nothing says what it is for.
+	unnamedLimit = 400
 
 	commandLimit  = 1500 // bytes of one command of a review
 	commandsLimit = 8000 // bytes of all of them
@@ -247,7 +258,7 @@ func (ph *Phases) earlierReview(ctx context.Context, b plan.Brief) (string, erro
 		}
 	}
 	text = cut(text, commandsLimit, "the rest is left out")
-	left := addedLimit
+	commands, left := text, addedLimit
 	for i, f := range b.Last.Added {
 		if left <= 0 || i >= mostShown || ph.cfg.Blob == nil {
 			text += fmt.Sprintf("\n%d more files are left out.\n", len(b.Last.Added)-i)
@@ -257,13 +268,32 @@ func (ph *Phases) earlierReview(ctx context.Context, b plan.Brief) (string, erro
 		if err != nil {
 			return "", fmt.Errorf("read %s, which the last review made: %w", f.Path, err)
 		}
-		if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-			text += fmt.Sprintf("\n%s: %d bytes that are no text\n", f.Path, len(data))
-			continue
-		}
-		shown := cut(string(data), left, "the rest is left out")
+		shown := addedText(f.Path, data, commands, left)
 		left -= len(shown)
-		text += fmt.Sprintf("\n%s:\n%s", f.Path, indent(shown))
+		text += "\n" + shown
 	}
 	return fence("last-review", "", text), nil
+}
+
+// addedText shows a file that a review made for what it ran. One that no command names and
+// that is no test is mostly something that a command has put out: of that its size is told.
+func addedText(name string, data []byte, commands string, most int) string {
+	content := strings.TrimSpace(string(data))
+	switch {
+	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+		return fmt.Sprintf("%s: %d bytes that are no text\n", name, len(data))
+	case content != "" && strings.Contains(commands, "\n"+content+"\n"):
+		return name + ": what a command above writes\n"
+	case len(data) > unnamedLimit && !review.IsTest(name) && !namesFile(commands, path.Base(name)):
+		return fmt.Sprintf("%s: %d bytes\n", name, len(data))
+	}
+	return name + ":\n" + indent(cut(string(data), most, "the rest is left out"))
+}
+
+// namesFile reports whether a file's name stands in commands.
+func namesFile(commands, base string) bool {
+	ends := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-", r)
+	}
+	return slices.Contains(strings.FieldsFunc(commands, ends), base)
 }

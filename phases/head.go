@@ -13,6 +13,10 @@ import (
 // its phases have that among their own words.
 const headPrompt = "head"
 
+// workPrompt is the file of what a review is shown of the work, behind what every review of a
+// run is told. The kit of an earlier program has all of it in one.
+const workPrompt = "work"
+
 // opening is the first message of a phase: the head that all phases of the run have, so that
 // a server that keeps beginnings of requests has read it, and then what is the phase's own.
 func (ph *Phases) opening(b plan.Brief, name string, own map[string]string) plan.Message {
@@ -25,18 +29,22 @@ func (ph *Phases) opening(b plan.Brief, name string, own map[string]string) plan
 	return message
 }
 
-// shared is how much conversations of all phases begin with alike. The head is last of it:
-// only phases with the same tools have it where others do.
-func (k Kit) shared() loop.Shared {
+// shared is how much a conversation of a phase begins with as others do: with the tools and
+// the head that all phases have, which only those with the same tools have where others do,
+// and a review with what every review of the run is told.
+func (k Kit) shared(p plan.Phase) loop.Shared {
 	var out loop.Shared
 	if k.Prompts[headPrompt] != "" {
 		out.Blocks = 1
+		if p == plan.Review && k.Prompts[workPrompt] != "" {
+			out.Blocks++
+		}
 	}
 	all := plan.Phases()
 	first := k.offer(all[0])
 	for out.Tools = range len(first) + 1 {
-		differs := func(p plan.Phase) bool {
-			names := k.offer(p)
+		differs := func(other plan.Phase) bool {
+			names := k.offer(other)
 			return len(names) <= out.Tools || names[out.Tools] != first[out.Tools]
 		}
 		if out.Tools == len(first) || slices.ContainsFunc(all[1:], differs) {

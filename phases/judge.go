@@ -106,7 +106,7 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (plan.Message,
 	}
 	checks := "No check was run by the workflow: there is none that it knows of. What you run is the only evidence."
 	if len(b.Checks) > 0 {
-		checks = "The workflow ran these checks on this tree:\n\n" + fence("checks", "", reviewedChecks(b))
+		checks = "The workflow ran these checks on this tree:\n\n" + fence("checks", "", checksSince(b.Base, b.Checks))
 		switch before := otherwiseBefore(b); {
 		case len(b.Base) == 0:
 		case before == "":
@@ -115,22 +115,27 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (plan.Message,
 			checks += "\n\nBefore the work began these stood otherwise:\n\n" + fence("checks-before", "", before)
 		}
 	}
-	return ph.opening(b, "review", map[string]string{
+	values := map[string]string{
 		"PLAN":    strings.TrimSpace(planOf(b) + "\n\n" + replacedPlan(b)),
 		"DIFF":    strings.TrimSpace(changeText(ph.hidden(b)) + "\n\n" + leftText(b)),
 		"CHECKS":  checks,
 		"NOTICED": noticedText(b.Noticed, b.Checks),
 		"GAPS":    strings.TrimSpace(gapText(b.Gaps) + "\n\n" + answersText(b.Gaps, b.Closing) + "\n\n" + last),
-	}), nil
+	}
+	message := ph.opening(b, "review", values)
+	if work := ph.cfg.Kit.Prompts[workPrompt]; work != "" {
+		message.Blocks = append(message.Blocks, plan.UserText(compose(work, values)).Blocks...)
+	}
+	return message, nil
 }
 
-// reviewedChecks are the checks of the work that is reviewed. Of one that fails in the
-// very words in which it failed before, a reviewer is shown little.
-func reviewedChecks(b plan.Brief) string {
+// checksSince are the checks after the work. Of one that fails in the very words in which
+// it failed before, little is shown.
+func checksSince(base, checks []plan.CheckResult) string {
 	var list strings.Builder
-	for _, c := range b.Checks {
-		if i := sameCheck(b.Base, c); i >= 0 && failsAsBefore(b.Base[i], c) {
-			list.WriteString(checkLine(c, ", in the same words as before the work began", baselineTail))
+	for _, c := range checks {
+		if i := sameCheck(base, c); i >= 0 && failsAsBefore(base[i], c) {
+			list.WriteString(checkLine(c, ", in the same words as before the work began", sameTail))
 			continue
 		}
 		list.WriteString(checkLine(c, "", checkTail))

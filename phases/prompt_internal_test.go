@@ -186,3 +186,54 @@ func TestTablesOfCoverageDoNotCrowdOutWhatFailed(t *testing.T) {
 		t.Errorf("an implementer is told %q", got)
 	}
 }
+
+// TestWhatIsShownOfAReviewsFiles: what commands name, tests, and what is short. Of what they
+// have put out the size is told, and what a command writes is not said twice.
+func TestWhatIsShownOfAReviewsFiles(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("THE-CONTENT\n", 100)
+	const commands = "- `cat > w.py <<'E'\nprint(1)\nE\npython3 w.py` ended with 0\n- `sh /tmp/probe.sh >after` ended with 1\n"
+	for name, want := range map[string]string{
+		"after.txt":         "after.txt: 1200 bytes\n",
+		"after":             "THE-CONTENT",
+		"/tmp/probe.sh":     "THE-CONTENT",
+		"pkg/a_test.go":     "THE-CONTENT",
+		"/tmp/old-probe.sh": "/tmp/old-probe.sh: 1200 bytes\n",
+	} {
+		if got := addedText(name, []byte(long), commands, 8000); !strings.Contains(got, want) {
+			t.Errorf("%s is shown as %q", name, got)
+		}
+	}
+	if got := addedText("note", []byte("short\n"), commands, 8000); got != "note:\n    short\n" {
+		t.Errorf("a short one is shown as %q", got)
+	}
+	if got := addedText("w.py", []byte("print(1)\n"), commands, 8000); got != "w.py: what a command above writes\n" {
+		t.Errorf("one that a command writes is shown as %q", got)
+	}
+	if got := addedText("a_test.go", []byte(long), commands, 300); len(got) > 500 {
+		t.Errorf("%d bytes of a long one are shown", len(got))
+	}
+}
+
+// TestACheckThatFailsAsBeforeIsShownInShort also to an implementer who goes on, and who was
+// shown it when the work began.
+func TestACheckThatFailsAsBeforeIsShownInShort(t *testing.T) {
+	t.Parallel()
+	long := plan.CheckResult{ExitCode: 1, Output: strings.Repeat("THE-OUTPUT\n", 300)}
+	long.Command = "make test"
+	other := long
+	other.Output = "ANOTHER\n" + long.Output
+	for name, test := range map[string]struct {
+		base  []plan.CheckResult
+		short bool
+	}{
+		"as before": {[]plan.CheckResult{long}, true},
+		"otherwise": {[]plan.CheckResult{other}, false},
+		"new":       {nil, false},
+	} {
+		got := failingText(plan.Brief{Checks: []plan.CheckResult{long}, Base: test.base})
+		if short := len(got) < 1000 && strings.Contains(got, "in the same words"); short != test.short {
+			t.Errorf("%s: %d bytes are shown: %q", name, len(got), got)
+		}
+	}
+}

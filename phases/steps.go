@@ -116,7 +116,7 @@ func (ph *Phases) retryPrompt(ctx context.Context, b plan.Brief) (string, error)
 	return compose(ph.cfg.Kit.Prompts["retry"], map[string]string{
 		"ATTEMPT": fmt.Sprint(b.Attempt),
 		"GAPS":    gaps,
-		"CHECKS":  failingText(b.Checks),
+		"CHECKS":  failingText(b),
 	}), nil
 }
 
@@ -143,7 +143,7 @@ func (ph *Phases) takeOverPrompt(ctx context.Context, b plan.Brief) (plan.Messag
 			"in the tree already; you did not write it. An independent reviewer looked at it and named these gaps. " +
 			"Close each of them with the smallest change, and leave the rest as it is:\n\n" + gaps,
 		"PLACES": "",
-		"CHECKS": failingText(b.Checks),
+		"CHECKS": failingText(b),
 	}), nil
 }
 
@@ -213,6 +213,9 @@ const checkTail = 4000
 // baselineTail is the same for a check that fails before the work begins.
 const baselineTail = 600
 
+// sameTail is the same after the work, for one that fails as it did before.
+const sameTail = 300
+
 // knownChecks tells phases that come before the baseline which commands decide.
 func (ph *Phases) knownChecks() string {
 	if ph.cfg.Checks == nil {
@@ -254,14 +257,14 @@ func baselineText(checks []plan.CheckResult) string {
 }
 
 // failingText tells which checks fail after the last attempt.
-func failingText(checks []plan.CheckResult) string {
-	if !slices.ContainsFunc(checks, func(c plan.CheckResult) bool { return !c.Passed() }) {
+func failingText(b plan.Brief) string {
+	if !slices.ContainsFunc(b.Checks, func(c plan.CheckResult) bool { return !c.Passed() }) {
 		return ""
 	}
 	return "These are the workflow's own checks on your last attempt:\n\n" + fence(
 		"checks",
 		"",
-		checkList(checks, checkTail),
+		checksSince(b.Base, b.Checks),
 	)
 }
 

@@ -91,7 +91,7 @@ func descriptions() []description {
 		{
 			phase:   plan.Review,
 			Traits:  Traits{Judges: true, UsesOutside: true},
-			prompts: []string{"review"},
+			prompts: []string{"review", workPrompt},
 			offers:  []tools.Purpose{tools.Inspect, tools.Execute, tools.Recall, tools.Prune},
 			refusal: "%tool% is not offered in Review: a reviewer changes nothing. If something must change, " +
 				"say so as a gap in `missing`. To try something out, use bash; your copy of the tree is thrown away.",
