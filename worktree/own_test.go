@@ -194,6 +194,20 @@ func TestAddLendsSubmodules(t *testing.T) {
 	}
 }
 
+// The name of a submodule is what the tree says: it may not send git to another place.
+func TestLentSubmodulesAreThoseThatAreHere(t *testing.T) {
+	t.Parallel()
+	_, lib := start(t, map[string]string{"lib.txt": "one"})
+	r, dir := start(t, map[string]string{"f": "x"})
+	git(t, dir, "submodule", "--quiet", "add", "--name", "a.branch=b", lib, "lib")
+	commit(t, dir, nil)
+	commit(t, filepath.Join(dir, "lib"), map[string]string{"lib.txt": "here"})
+	own, notes := add(t, r)
+	if got := get(t, own.Root(), "lib/lib.txt"); got != "here" || notes != nil {
+		t.Errorf("the submodule holds %q, notes %q", got, notes)
+	}
+}
+
 // Large files that cannot be had are left as pointers, and that is said.
 func TestAddWithoutLargeFiles(t *testing.T) {
 	t.Parallel()

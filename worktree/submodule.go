@@ -39,9 +39,10 @@ func (r *Repo) lendSubmodules(ctx context.Context, tree *Repo, written bool) ([]
 				File:  true,
 				Open:  !written,
 				Reads: []string{dir},
-				Args: []string{
-					"-c", "submodule." + name + ".url=" + dir, "submodule", "--quiet", "update", "--init", "--checkout",
-					"--", path,
+				Env:   []string{"PLAN_SUBMODULE=" + dir},
+				Args: []string{ // a name may hold "=", behind which -c would begin the value
+					"--config-env=submodule." + name + ".url=PLAN_SUBMODULE",
+					"submodule", "--quiet", "update", "--init", "--checkout", "--", path,
 				},
 			})
 		}
