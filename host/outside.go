@@ -67,7 +67,7 @@ func (h *Host) toolboxConfig(settings config.Config, paths config.Paths, root st
 		Own: func() (*sandbox.Shell, error) {
 			path := git.PathOutside(os.Getenv("PATH"), root)
 			return sandbox.New(sandbox.Config{
-				Env:  settings.ForChildren(h.environ),
+				Env:  git.Clear(settings.ForChildren(h.environ), root, nil),
 				Own:  true,
 				Path: path,
 				Set:  []string{"PATH=" + path}, // what it starts in turn is not found in the tree either

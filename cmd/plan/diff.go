@@ -74,7 +74,7 @@ func (a *app) diff(ctx context.Context, id plan.RunID, stat, thread bool) error 
 	}
 	reader, opts := a.pager(), a.viewing()
 	opts.Color = opts.Color && !pager.Colours(reader)
-	return pager.Through(ctx, a.out, reader, a.outward(), func(w io.Writer) error {
+	return pager.Through(ctx, a.out, reader, a.outward, func(w io.Writer) error {
 		return render.WriteDiff(w, text, opts)
 	})
 }

@@ -71,7 +71,7 @@ func (a *app) pager() string {
 	if !a.onTerminal() || a.plain || a.json {
 		return ""
 	}
-	return pager.Of(a.environ)
+	return pager.Of(a.outward)
 }
 
 // interruptible ends the context when the process is told to stop, and the process

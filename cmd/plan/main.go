@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +28,6 @@ import (
 	"github.com/plan-engine/plan/internal/profile"
 	"github.com/plan-engine/plan/internal/sanitize"
 	"github.com/plan-engine/plan/sandbox"
-	gitprogram "github.com/plan-engine/plan/worktree/git"
 )
 
 func main() {
@@ -49,6 +47,7 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 	environ  []string
+	outward  []string // for programs that the person reads and writes with; see standClear
 	now      func() time.Time
 
 	json  bool   // --json
@@ -233,28 +232,25 @@ func (a *app) root() *cobra.Command {
 		"machine output on standard output; people's text goes to standard error")
 	root.PersistentFlags().BoolVar(&a.plain, "plain", false, "lines of plain text on a terminal, for screen readers")
 	a.profiles.Register(root.PersistentFlags())
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		return errors.Join(failed(a.profiles.Start()), a.standClear())
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		return errors.Join(failed(a.profiles.Start()), a.standClear(cmd.Context()))
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	return root
 }
 
-// standClear has this process find no program in the work tree that it is about
-// to work on, where the commands of a run could have put it. They themselves get
-// the PATH as it was.
-func (a *app) standClear() error {
-	dir, err := filepath.Abs(a.dir)
-	if err != nil {
-		return nil //nolint:nilerr // whatever needs the directory says so
+// standClear has this process find no program in trees that runs work on, where their
+// commands could have put it. They themselves get the environment as it was.
+func (a *app) standClear(ctx context.Context) error {
+	a.outward = a.host.Clear(ctx, a.dir)
+	os.Clearenv()
+	for _, entry := range a.outward {
+		name, value, _ := strings.Cut(entry, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return failed(err)
+		}
 	}
-	return failed(os.Setenv("PATH", gitprogram.PathOutside(os.Getenv("PATH"), gitprogram.Around(dir))))
-}
-
-// outward is the environment of programs that the person reads and writes with: they find
-// none in the work tree either.
-func (a *app) outward() []string {
-	return append(slices.Clone(a.environ), "PATH="+os.Getenv("PATH"))
+	return nil
 }
 
 func (a *app) versionCommand() *cobra.Command {
@@ -310,7 +306,7 @@ func (a *app) terminal() terminal.Terminal {
 		In:      a.in,
 		Out:     a.out,
 		Err:     a.err,
-		Environ: a.outward(),
+		Environ: a.outward,
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -191,7 +190,7 @@ func (c Connector) keyCommand(ctx context.Context, line string) (string, error) 
 		return "", errors.New("there is no sh on the PATH")
 	}
 	cmd := exec.CommandContext(ctx, shell, "-c", line) //nolint:gosec // the user's own settings say what it is
-	cmd.Env = append(slices.Clone(c.Environ), "PATH="+path)
+	cmd.Env = append(git.Clear(c.Environ, c.Tree, nil), "PATH="+path)
 	cmd.Dir = c.getenv("HOME") // where it stands may be the work tree
 	if !filepath.IsAbs(cmd.Dir) {
 		cmd.Dir = "/"

@@ -74,10 +74,10 @@ const outputGrace = time.Minute
 // Find finds the git program for a work tree, or for none: it is looked for in the
 // PATH, and nothing that lies in the tree is looked at, nor does git find it.
 func Find(tree string) (Program, bool) {
-	path := PathOutside(os.Getenv("PATH"), tree)
-	env := append(os.Environ(), "PATH="+path)
-	for _, dir := range filepath.SplitList(path) {
-		if path, err := exec.LookPath(filepath.Join(dir, "git")); err == nil {
+	env := Clear(os.Environ(), tree, nil)
+	for _, dir := range filepath.SplitList(valueOf(env, "PATH")) {
+		path, err := exec.LookPath(filepath.Join(dir, "git"))
+		if err == nil && (tree == "" || !Inside(path, tree)) {
 			return newProgram(path, environment(env, tree), env), true
 		}
 	}
@@ -224,15 +224,6 @@ func Around(dir string) string {
 			return ""
 		}
 	}
-}
-
-// PathOutside is a PATH without what lies in a tree, and without what lies
-// wherever one stands. Tree may be "".
-func PathOutside(path, tree string) string {
-	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {
-		return !filepath.IsAbs(dir) || tree != "" && Inside(dir, tree)
-	})
-	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
 // Inside reports whether a path lies in one of some directories, whatever links

@@ -1,0 +1,61 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/plan-engine/plan/internal/subpath"
+	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/worktree/git"
+)
+
+// Clear is the environment in which a process that works about dir may start programs of
+// its own: it leads neither into the work tree there nor into one that a run of this home
+// worked on, where the commands of runs could have put programs. A tree that holds the
+// home of the user counts only where dir lies in it, since all that the user has leads there.
+func (h *Host) Clear(ctx context.Context, dir string) []string {
+	tree := ""
+	if dir, err := filepath.Abs(dir); err == nil {
+		tree = git.Around(dir)
+	}
+	paths, err := h.Paths()
+	if err != nil {
+		return git.Clear(h.environ, tree, nil)
+	}
+	known := sync.OnceValues(func() ([]string, error) { return h.knownTrees(ctx, paths.DB) })
+	return git.Clear(h.environ, tree, func(path string) bool {
+		if git.Inside(path, paths.Home) {
+			return true // the trees of runs, and the clones that they are of
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			real = path
+		}
+		if git.Around(path) == "" && git.Around(real) == "" {
+			return false
+		}
+		trees, err := known()
+		within := func(tree string) bool { return subpath.Within(tree, path) || subpath.Within(tree, real) }
+		return err != nil || slices.ContainsFunc(trees, within)
+	})
+}
+
+// knownTrees lists the trees that runs of the home worked on, without those that hold the
+// home of the user.
+func (h *Host) knownTrees(ctx context.Context, db string) ([]string, error) {
+	if _, err := os.Stat(db); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	trees, err := memory.Trees(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(trees, func(tree string) bool {
+		return !filepath.IsAbs(tree) || git.Inside(h.Getenv("HOME"), tree)
+	}), nil
+}

@@ -1,0 +1,29 @@
+package memory
+
+import (
+	"context"
+	"errors"
+)
+
+// Trees lists the work trees of all runs in the database at path, which is only looked at:
+// it is not made, and not brought to another version.
+func Trees(ctx context.Context, path string) (trees []string, err error) {
+	pool, err := openPool(readOnlyDSN(path), 1)
+	if err != nil {
+		return nil, wrapError("read the trees", path, err)
+	}
+	defer func() { err = errors.Join(err, wrapError("close", path, pool.Close())) }()
+	rows, err := pool.QueryContext(ctx, "SELECT DISTINCT repo FROM runs")
+	if err != nil {
+		return nil, wrapError("read the trees", path, err)
+	}
+	defer rows.Close() //nolint:errcheck // Err says it
+	for rows.Next() {
+		var tree string
+		if err := rows.Scan(&tree); err != nil {
+			return nil, wrapError("read the trees", path, err)
+		}
+		trees = append(trees, tree)
+	}
+	return trees, wrapError("read the trees", path, rows.Err())
+}
