@@ -57,7 +57,7 @@ func (w *Wall) buildBubblewrap(ctx context.Context) (*inside, error) {
 // bwrapArgs are the arguments that make bwrap carry out the steps.
 func (w *Wall) bwrapArgs(steps []step) ([]string, error) {
 	args := []string{
-		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
 		"--die-with-parent",
 		"--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/dev/shm", "--proc", "/proc", "--as-pid-1",
 		"--uid", strconv.Itoa(os.Getuid()), "--gid", strconv.Itoa(os.Getgid()),

@@ -95,10 +95,12 @@ func selfCommand(role string) *exec.Cmd {
 }
 
 // namespaces is how a process starts that has rights of its own in new
-// namespaces, under the user that the caller is.
+// namespaces, under the user that the caller is. Control groups keep their names: the
+// mounts of them are from outside, and runtimes that look for their bounds fail where
+// their names and these do not fit.
 func namespaces(network bool) *syscall.SysProcAttr {
 	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID |
-		unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP)
+		unix.CLONE_NEWIPC | unix.CLONE_NEWUTS)
 	if !network {
 		flags |= unix.CLONE_NEWNET
 	}
