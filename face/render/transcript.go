@@ -126,7 +126,7 @@ func (s *transcriptWriter) indented(by string, ink func(line string) Ink, text s
 func (s *transcriptWriter) utter(u Utterance) {
 	switch u.Role {
 	case plan.RoleUser:
-		note := "the workflow's prompt"
+		note := "prompt"
 		if u.Origin != "" {
 			note = u.Origin
 		}
