@@ -32,6 +32,9 @@ func (p *Part) sends() string {
 		}
 		return ""
 	}
+	if task := p.task(name); task != "" {
+		return fmt.Sprintf("%s: the task %q may send something to others", short(p.Text), task)
+	}
 	_, wraps := wrappers[name]
 	_, judged := publishers[name]
 	if _, ok := sometimes[name]; ok || judged || wraps || p.quiet || slices.Contains(runNothing, name) {
