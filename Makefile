@@ -67,7 +67,7 @@ $(LINT):
 
 soak: ## play whole what make test samples, by the kind; then kill runs for SOAK (10m)
 	PLAN_TEST=all $(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 -v -run '$(SAMPLED)' ./cmd/plan ./engine ./host/walls ./internal/arch ./loop ./memory ./model/wires ./sandbox
-	$(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 ./sandbox
+	$(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 ./engine ./phases ./sandbox
 	$(GO) test -tags $(TAGS),browser -count=1 -run '^TestInABrowser' ./face/web
 	SOAK=$(SOAK) $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 0 -v -run '^TestSoak$$' ./cmd/plan
 
