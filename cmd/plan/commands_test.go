@@ -75,15 +75,16 @@ func TestCommandsAreListedByTheirNames(t *testing.T) {
 func TestFewerWords(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"shwo":                   `unknown command "shwo" for "plan"; did you mean plan show?`,
-		"batch resmue":           `unknown command "resmue" for "plan batch"; did you mean plan batch resume?`,
-		"frobnicate":             `unknown command "frobnicate" for "plan"`,
-		"run --max-cots 2":       "unknown flag: --max-cots; did you mean --max-cost?",
-		"run --sandbx off":       "did you mean --sandbox?",
-		"graph":                  "note: `plan graph` is now `plan show --graph`",
-		"--version":              "plan version devel",
-		"__complete run --w":     "--way\t",
-		"__complete run --way f": "full\n",
+		"shwo":                      `unknown command "shwo" for "plan"; did you mean plan show?`,
+		"batch resmue":              `unknown command "resmue" for "plan batch"; did you mean plan batch resume?`,
+		"frobnicate":                `unknown command "frobnicate" for "plan"`,
+		"run --max-cots 2":          "unknown flag: --max-cots; did you mean --max-cost?",
+		"run --sandbx off":          "did you mean --sandbox?",
+		"graph":                     "note: `plan graph` is now `plan show --graph`",
+		"--version":                 "plan version devel",
+		"__complete run --w":        "--way\t",
+		"__complete run --way f":    "full\n",
+		"__complete show --phase c": "critique\n",
 	} {
 		if got := says(t, false, strings.Fields(line)...); !strings.Contains(got, want) {
 			t.Errorf("plan %s says %q, without %q", line, got, want)

@@ -181,7 +181,7 @@ func choices(flag string) []string {
 			"parked",
 		}
 	case "phase", "phase-model":
-		return []string{"explore", "plan", "implement", "review"}
+		return []string{"explore", "plan", "critique", "implement", "review"}
 	}
 	return nil
 }
