@@ -137,8 +137,6 @@ func (s *transcriptWriter) mark(e plan.Event) {
 	switch b := e.Body.(type) {
 	case plan.PhaseStart:
 		s.phase(e, b)
-	case plan.Recall, plan.SkillPick:
-		s.told(b)
 	case plan.Adjusted:
 		s.head(InkDim, "note", b.String())
 	case plan.CompactionStart:

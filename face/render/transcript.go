@@ -15,7 +15,8 @@ import (
 )
 
 // Utterance is one entry of a transcript in `plan show --transcript --json`: a
-// message, or the result of a call (role tool).
+// message, the result of a call (role tool), or what a conversation was told of
+// earlier runs (role extension).
 type Utterance struct {
 	Seq     int64      `json:"seq"`
 	Time    time.Time  `json:"time"`
@@ -67,6 +68,9 @@ func utteranceOf(e plan.Event) (Utterance, bool) {
 	case plan.ToolEnd:
 		u.Role, u.Result = plan.RoleTool, &b
 		return u, true
+	case plan.Recall, plan.SkillPick:
+		u.Role, u.Origin, u.Blocks = plan.RoleExtension, string(b.Type()), told(b)
+		return u, len(u.Blocks) > 0
 	}
 	return u, false
 }
@@ -81,9 +85,8 @@ func WriteTranscript(w io.Writer, events iter.Seq2[plan.Event, error], opts Opti
 		}
 		if u, ok := utteranceOf(ev); ok {
 			s.utter(u)
-		} else {
-			s.mark(ev)
 		}
+		s.mark(ev)
 		if err := WriteLines(w, s.lines); err != nil {
 			return err
 		}
@@ -142,6 +145,8 @@ func (s *transcriptWriter) utter(u Utterance) {
 			s.result(*u.Result)
 		}
 		return
+	case plan.RoleExtension:
+		s.head(InkDim, "told", u.Origin)
 	default:
 		return
 	}
@@ -225,30 +230,23 @@ func (s *transcriptWriter) phase(e plan.Event, b plan.PhaseStart) {
 	s.lines = append(s.lines, "", s.Heading(MaxColumns-1, InkBold, title, where))
 }
 
-// told shows what a conversation is told of earlier runs, which its messages only mark.
-func (s *transcriptWriter) told(advice plan.Body) {
-	failed := ""
+// told is what a conversation is told of earlier runs, which its messages only mark.
+func told(advice plan.Body) (blocks []plan.Block) {
+	text := func(text string) { blocks = append(blocks, plan.Block{Type: plan.BlockText, Text: text}) }
 	switch b := advice.(type) {
 	case plan.Recall:
-		failed = b.Error
 		for _, fact := range b.Facts {
-			s.head(InkDim, "remembered", fmt.Sprintf("fact %d", fact.ID))
-			s.body(InkNone, fact.Text)
+			text(fmt.Sprintf("fact %d: %s", fact.ID, fact.Text))
 		}
 		if b.Style != "" {
-			s.head(InkDim, "style", "")
-			s.body(InkNone, b.Style)
+			text(b.Style)
 		}
 	case plan.SkillPick:
-		failed = b.Error
 		if b.Index != "" {
-			s.head(InkDim, "skills", b.Skill)
-			s.body(InkNone, oneline.Join("\n", b.Index, b.Hint))
+			text(oneline.Join("\n", b.Index, b.Hint))
 		}
 	}
-	if failed != "" {
-		s.head(InkYellow, advice.Headline().Label, failed)
-	}
+	return blocks
 }
 
 func compactedWords(b plan.CompactionEnd) string {
