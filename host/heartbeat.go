@@ -28,44 +28,44 @@ const (
 
 // sayReading tells now and then that a work tree is still being read.
 func (h *Host) sayReading(root string) (stop func()) {
-	p := heartbeat{after: time.After}
-	return p.while(readingPatience, func(ran time.Duration) {
+	signs := heartbeat{after: time.After}
+	return signs.while(readingPatience, func(ran time.Duration) {
 		h.note(fmt.Sprintf("reading %s: %s so far. Files that are neither committed nor ignored are read whole",
 			root, ran))
 	})
 }
 
 // event shows an event, and a sign of life from the start of a check to its end.
-func (p *heartbeat) event(ev plan.Event) {
+func (h *heartbeat) event(ev plan.Event) {
 	switch b := ev.Body.(type) {
 	case plan.CheckStart:
-		p.close()
-		p.put(ev)
-		p.stop = p.beat(ev, "check "+b.Command, 0)
+		h.close()
+		h.put(ev)
+		h.stop = h.beat(ev, "check "+b.Command, 0)
 		return
 	case plan.CheckEnd, plan.Parked, plan.RunEnd:
-		p.close()
+		h.close()
 	}
-	p.put(ev)
+	h.put(ev)
 }
 
-func (p *heartbeat) put(ev plan.Event) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.show(ev)
+func (h *heartbeat) put(ev plan.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.show(ev)
 }
 
 // close ends the signs of life of a check.
-func (p *heartbeat) close() {
-	if p.stop != nil {
-		p.stop()
-		p.stop = nil
+func (h *heartbeat) close() {
+	if h.stop != nil {
+		h.stop()
+		h.stop = nil
 	}
 }
 
 // beat says of what something runs, first after a while and then each minute, until
 // it is stopped. The events are like an earlier one.
-func (p *heartbeat) beat(like plan.Event, what string, first time.Duration) (stop func()) {
+func (h *heartbeat) beat(like plan.Event, what string, first time.Duration) (stop func()) {
 	var ran time.Duration
 	say := func() {
 		text := what
@@ -73,14 +73,14 @@ func (p *heartbeat) beat(like plan.Event, what string, first time.Duration) (sto
 			text = fmt.Sprintf("%s: %s so far", what, ran)
 		}
 		ev := like
-		ev.Seq, ev.Time, ev.Body = 0, p.now(), plan.Progress{Text: text, Of: what}
-		p.put(ev)
+		ev.Seq, ev.Time, ev.Body = 0, h.now(), plan.Progress{Text: text, Of: what}
+		h.put(ev)
 	}
 	if first == 0 {
 		say()
 		first = heartbeatEvery
 	}
-	return p.while(first, func(so time.Duration) {
+	return h.while(first, func(so time.Duration) {
 		ran = so
 		say()
 	})
@@ -88,7 +88,7 @@ func (p *heartbeat) beat(like plan.Event, what string, first time.Duration) (sto
 
 // while calls say after a while, and then each minute, with how long it has been. What
 // it returns ends that, and waits for a call that is under way.
-func (p *heartbeat) while(first time.Duration, say func(time.Duration)) (stop func()) {
+func (h *heartbeat) while(first time.Duration, say func(time.Duration)) (stop func()) {
 	done := make(chan struct{})
 	var beating sync.WaitGroup
 	beating.Go(func() {
@@ -96,7 +96,7 @@ func (p *heartbeat) while(first time.Duration, say func(time.Duration)) (stop fu
 			select {
 			case <-done:
 				return
-			case <-p.after(next):
+			case <-h.after(next):
 				say(ran)
 			}
 		}

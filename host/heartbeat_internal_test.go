@@ -9,14 +9,14 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// TestAPulse says what runs at once, and each minute until it has ended.
-func TestAPulse(t *testing.T) {
+// TestHeartbeat says what runs at once, and each minute until it has ended.
+func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	clock := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	shown := make(chan string, 100)
 	ticks := make(chan time.Time)
 	asked := make(chan time.Duration, 100)
-	p := &heartbeat{
+	h := &heartbeat{
 		show: func(ev plan.Event) {
 			if b, ok := ev.Body.(plan.Progress); ok {
 				shown <- fmt.Sprint(ev.Run, " ", ev.Seq, " ", ev.Time.Equal(clock), " ", b.Of, " | ", b.Text)
@@ -28,12 +28,12 @@ func TestAPulse(t *testing.T) {
 			return ticks
 		},
 	}
-	p.event(plan.Event{Run: "R1", Seq: 7, Body: plan.CheckStart{Check: plan.Check{Command: "make"}}})
+	h.event(plan.Event{Run: "R1", Seq: 7, Body: plan.CheckStart{Check: plan.Check{Command: "make"}}})
 	ticks <- clock
 	ticks <- clock
-	p.event(plan.Event{Run: "R1", Body: plan.CheckEnd{}})
-	p.event(plan.Event{Run: "R1", Body: plan.CheckEnd{}}) // and nothing runs that could tick
-	stop := p.beat(plan.Event{Run: "R1"}, "reading", readingPatience)
+	h.event(plan.Event{Run: "R1", Body: plan.CheckEnd{}})
+	h.event(plan.Event{Run: "R1", Body: plan.CheckEnd{}}) // and nothing runs that could tick
+	stop := h.beat(plan.Event{Run: "R1"}, "reading", readingPatience)
 	ticks <- clock
 	ticks <- clock
 	stop()

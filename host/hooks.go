@@ -38,11 +38,11 @@ func hooksOf(root, searched string, from []config.Hook, outside *outsideRoom) []
 				return outside.enter(ctx, c.Command, programsOf(root, searched, c))
 			}
 		case c.From == config.FromUser:
-			h.Check = func() (hook.Still, error) {
+			h.Check = func() (hook.Recheck, error) {
 				return checkBeforeAndAfter(root, searched, c, func() error { return checkPrograms(root, searched, c) })
 			}
 		default:
-			h.Check = func() (hook.Still, error) {
+			h.Check = func() (hook.Recheck, error) {
 				return checkBeforeAndAfter(root, searched, c, func() error { return checkTrusted(root, searched, c) })
 			}
 		}
@@ -53,7 +53,7 @@ func hooksOf(root, searched string, from []config.Hook, outside *outsideRoom) []
 
 // checkBeforeAndAfter makes a check, and what is to be checked when the hook has ended: a process that
 // goes on in the tree may change what it runs behind the check, and put it back.
-func checkBeforeAndAfter(root, searched string, c config.Hook, check func() error) (hook.Still, error) {
+func checkBeforeAndAfter(root, searched string, c config.Hook, check func() error) (hook.Recheck, error) {
 	programs := programsOf(root, searched, c)
 	before := trust.Marks(root, programs)
 	err := check()

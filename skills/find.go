@@ -21,11 +21,11 @@ type Place interface {
 	Name() string
 	// Skills reads what is there. A bad skill is a problem and never an
 	// error; an error is a place that cannot be asked.
-	Skills(ctx context.Context) (Shelf, error)
+	Skills(ctx context.Context) (Contents, error)
 }
 
-// Shelf is what one place holds.
-type Shelf struct {
+// Contents is what one place holds.
+type Contents struct {
 	Usable   []Skill
 	Withheld []Withheld
 	Problems []Problem
@@ -79,16 +79,16 @@ func Find(ctx context.Context, places ...Place) (*Catalog, error) {
 	c := &Catalog{}
 	taken := map[string]string{}
 	for _, p := range places {
-		shelf, err := p.Skills(ctx)
+		contents, err := p.Skills(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("look for skills in %s: %w", p.Name(), err)
 		}
-		c.Problems = append(c.Problems, shelf.Problems...)
-		for _, w := range shelf.Withheld {
+		c.Problems = append(c.Problems, contents.Problems...)
+		for _, w := range contents.Withheld {
 			w.Source = cmp.Or(w.Source, p.Name())
 			c.Withheld = append(c.Withheld, w)
 		}
-		for _, s := range shelf.Usable {
+		for _, s := range contents.Usable {
 			s.Source = p.Name()
 			if by, ok := taken[s.Name]; ok {
 				c.Shadowed = append(c.Shadowed, Shadow{Skill: s, By: by})
@@ -116,15 +116,15 @@ type Folder struct {
 func (f Folder) Name() string { return f.Label }
 
 // Skills implements [Place].
-func (f Folder) Skills(ctx context.Context) (Shelf, error) {
-	var shelf Shelf
+func (f Folder) Skills(ctx context.Context) (Contents, error) {
+	var contents Contents
 	entries, err := os.ReadDir(f.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return shelf, nil
+		return contents, nil
 	}
 	if err != nil {
-		shelf.Problems = append(shelf.Problems, Problem{Path: f.Dir, Err: err})
-		return shelf, nil
+		contents.Problems = append(contents.Problems, Problem{Path: f.Dir, Err: err})
+		return contents, nil
 	}
 	for _, e := range entries {
 		dir := filepath.Join(f.Dir, e.Name())
@@ -134,23 +134,23 @@ func (f Folder) Skills(ctx context.Context) (Shelf, error) {
 		}
 		s, _, err := Read(os.DirFS(dir), e.Name())
 		if err != nil {
-			shelf.Problems = append(shelf.Problems, Problem{Path: filepath.Join(dir, File), Err: err})
+			contents.Problems = append(contents.Problems, Problem{Path: filepath.Join(dir, File), Err: err})
 			continue
 		}
 		s.Dir = dir
 		if f.Allow != nil {
 			why, ok, err := f.Allow(ctx, s)
 			if err != nil {
-				return shelf, fmt.Errorf("ask whether the skill %s may be used: %w", s.Name, err)
+				return contents, fmt.Errorf("ask whether the skill %s may be used: %w", s.Name, err)
 			}
 			if !ok {
-				shelf.Withheld = append(shelf.Withheld, Withheld{Skill: s, Why: why})
+				contents.Withheld = append(contents.Withheld, Withheld{Skill: s, Why: why})
 				continue
 			}
 		}
-		shelf.Usable = append(shelf.Usable, s)
+		contents.Usable = append(contents.Usable, s)
 	}
-	return shelf, nil
+	return contents, nil
 }
 
 // Embedded is a place inside the program: a file system whose top folders are
@@ -164,26 +164,26 @@ type Embedded struct {
 func (e Embedded) Name() string { return e.Label }
 
 // Skills implements [Place].
-func (e Embedded) Skills(context.Context) (Shelf, error) {
-	var shelf Shelf
+func (e Embedded) Skills(context.Context) (Contents, error) {
+	var contents Contents
 	entries, err := fs.ReadDir(e.Files, ".")
 	if err != nil {
-		return shelf, fmt.Errorf("list the built-in skills: %w", err)
+		return contents, fmt.Errorf("list the built-in skills: %w", err)
 	}
 	for _, entry := range entries {
 		sub, err := fs.Sub(e.Files, entry.Name())
 		if err != nil {
-			return shelf, fmt.Errorf("open the built-in skill %s: %w", entry.Name(), err)
+			return contents, fmt.Errorf("open the built-in skill %s: %w", entry.Name(), err)
 		}
 		s, _, err := Read(sub, entry.Name())
 		if err != nil {
-			shelf.Problems = append(shelf.Problems, Problem{Path: path.Join(entry.Name(), File), Err: err})
+			contents.Problems = append(contents.Problems, Problem{Path: path.Join(entry.Name(), File), Err: err})
 			continue
 		}
 		s.files = sub
-		shelf.Usable = append(shelf.Usable, s)
+		contents.Usable = append(contents.Usable, s)
 	}
-	return shelf, nil
+	return contents, nil
 }
 
 // File is the name of the file that makes a folder a skill.

@@ -82,27 +82,27 @@ type Draft struct {
 func (l *Library) Name() string { return "approved drafts" }
 
 // Skills implements [skills.Place]: the latest approved revision of each name.
-func (l *Library) Skills(ctx context.Context) (skills.Shelf, error) {
-	var shelf skills.Shelf
+func (l *Library) Skills(ctx context.Context) (skills.Contents, error) {
+	var contents skills.Contents
 	drafts, err := l.List(ctx)
 	if err != nil {
-		return shelf, err
+		return contents, err
 	}
 	for _, d := range drafts {
 		switch {
 		case d.Err != nil:
-			shelf.Problems = append(shelf.Problems, skills.Problem{Path: d.Dir, Err: d.Err})
+			contents.Problems = append(contents.Problems, skills.Problem{Path: d.Dir, Err: d.Err})
 		case d.Active:
-			shelf.Usable = append(shelf.Usable, d.Skill)
+			contents.Usable = append(contents.Usable, d.Skill)
 		case d.Status != Approved:
 			d.Skill.Source = string(d.Status) + " drafts"
-			shelf.Withheld = append(shelf.Withheld, skills.Withheld{
+			contents.Withheld = append(contents.Withheld, skills.Withheld{
 				Skill: d.Skill,
 				Why:   "the draft is " + string(d.Status),
 			})
 		}
 	}
-	return shelf, nil
+	return contents, nil
 }
 
 // List returns every revision of every draft, sorted by name and revision.

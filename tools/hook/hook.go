@@ -68,11 +68,11 @@ type Hook struct {
 	Outside func(ctx context.Context) (Room, error)
 	// Check is asked before each run; with an error the hook does not run and
 	// has failed. Nil: it may always run.
-	Check func() (Still, error)
+	Check func() (Recheck, error)
 }
 
-// Still is asked when a hook has ended; with an error it has failed, whatever it said.
-type Still func() error
+// Recheck is called when a hook has ended; with an error it has failed, whatever it said.
+type Recheck func() error
 
 // Input is what a hook reads on its standard input. Fields that mean nothing at
 // a moment are left out.
