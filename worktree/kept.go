@@ -19,11 +19,7 @@ func (r *Repo) Keep(ctx context.Context, run plan.RunID, label, tree string) (pl
 		Tree:  tree,
 		Ref:   refOf(run, label),
 	}
-	head, err := r.Head(ctx)
-	if err == nil {
-		err = r.keep(ctx, run, snap, head)
-	}
-	if err != nil {
+	if err := r.keep(ctx, run, snap, "HEAD"); err != nil {
 		return plan.Snapshot{}, fmt.Errorf("keep tree %q of %q: %w", label, r.root, refused(err))
 	}
 	return snap, nil

@@ -85,10 +85,11 @@ func (r *Repo) look(ctx context.Context) (seen State, err error) {
 // on top of HEAD. A snapshot of the same label is replaced. The index, HEAD
 // and the files stay as they are.
 func (r *Repo) Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error) {
-	seen, err := r.look(ctx)
+	seen, err := r.tree(ctx)
 	if err != nil {
 		return plan.Snapshot{}, fmt.Errorf("snapshot %q of %q: %w", label, r.root, refused(err))
 	}
+	seen.Head = "HEAD" // git finds the commit by itself: to ask for it is one more process
 	return r.SnapshotOf(ctx, run, label, seen)
 }
 

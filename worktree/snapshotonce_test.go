@@ -104,3 +104,31 @@ func TestATreeThatIsAsItWasIsNotWrittenAgain(t *testing.T) {
 		t.Error("a change is not seen")
 	}
 }
+
+// A snapshot of a tree that was not touched takes three processes of git: one lists the
+// tree, one makes the commit on HEAD, one the ref.
+//
+//nolint:paralleltest // it sets the PATH
+func TestASnapshotTakesThreeProcesses(t *testing.T) {
+	_, dir := start(t, map[string]string{"a": "a"})
+	asked := logged(t, filepath.Join(dir, ".git", "log"))
+	r := open(t, dir)
+	put(t, dir, map[string]string{"a": "x"})
+	for _, label := range []string{"first", "second"} { // the second begins with the index that the first kept
+		if _, err := r.Snapshot(t.Context(), "R", label); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := asked()
+	snap, err := r.Snapshot(t.Context(), "R", "third")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := strings.TrimPrefix(asked(), before)
+	if n := strings.Count(commands, "\n"); n != 3 {
+		t.Errorf("%d processes:\n%s", n, commands)
+	}
+	if got, want := git(t, dir, "rev-parse", snap.Ref+"^"), git(t, dir, "rev-parse", "HEAD"); got != want {
+		t.Errorf("it is on top of %s, and HEAD is %s", got, want)
+	}
+}
