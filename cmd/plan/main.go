@@ -37,6 +37,7 @@ func main() {
 		out:     os.Stdout,
 		err:     os.Stderr,
 		environ: os.Environ(),
+		process: true,
 		now:     time.Now,
 	}
 	os.Exit(a.main(context.Background(), os.Args[1:]))
@@ -47,6 +48,7 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 	environ  []string
+	process  bool     // environ is that of the process, which has no other user
 	outward  []string // for programs that the person reads and writes with; see standClear
 	now      func() time.Time
 
@@ -243,6 +245,9 @@ func (a *app) root() *cobra.Command {
 // commands could have put it. They themselves get the environment as it was.
 func (a *app) standClear(ctx context.Context) error {
 	a.outward = a.host.Clear(ctx, a.dir)
+	if !a.process {
+		return nil
+	}
 	os.Clearenv()
 	for _, entry := range a.outward {
 		name, value, _ := strings.Cut(entry, "=")
