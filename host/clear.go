@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -23,14 +24,22 @@ func (h *Host) Clear(ctx context.Context, dir string) []string {
 	if dir, err := filepath.Abs(dir); err == nil {
 		tree = git.Around(dir)
 	}
+	return git.Clear(h.environ, tree, h.worked(ctx))
+}
+
+// worked returns what reports whether an absolute path leads into a tree that a run of
+// this home has worked on by now, or into one of more. It is asked for anew wherever
+// something begins, since other trees come to be worked on.
+func (h *Host) worked(ctx context.Context, more ...string) func(path string) bool {
 	paths, err := h.Paths()
 	if err != nil {
-		return git.Clear(h.environ, tree, nil)
+		return func(string) bool { return false } // nothing has run, and nothing will
 	}
+	ctx = context.WithoutCancel(ctx)
 	known := sync.OnceValues(func() ([]string, error) { return h.knownTrees(ctx, paths.DB) })
-	return git.Clear(h.environ, tree, func(path string) bool {
-		if git.Inside(path, paths.Home) {
-			return true // the trees of runs, and the clones that they are of
+	return func(path string) bool {
+		if git.Inside(path, append(more, paths.Home)...) {
+			return true // the home has the trees of runs, and the clones that they are of
 		}
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
@@ -42,7 +51,12 @@ func (h *Host) Clear(ctx context.Context, dir string) []string {
 		trees, err := known()
 		within := func(tree string) bool { return subpath.Within(tree, path) || subpath.Within(tree, real) }
 		return err != nil || slices.ContainsFunc(trees, within)
-	})
+	}
+}
+
+// searched is the PATH on which programs of plan's own are found that work on a tree.
+func (h *Host) searched(tree string, avoid func(path string) bool) string {
+	return git.PathOutside(cmp.Or(h.Getenv("PATH"), os.Getenv("PATH")), tree, avoid)
 }
 
 // knownTrees lists the trees that runs of the home worked on, without those that hold the

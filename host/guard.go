@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -102,12 +101,12 @@ func (s *session) newGuard() (*guard, error) {
 		return nil, err
 	}
 	room := &hookRoom{open: s.walls.HookRoom, note: s.host.note}
-	env := s.cfg.ForChildren(s.host.environ)
+	env, path := s.cfg.ForChildren(s.host.environ), s.host.searched(s.repo.Root(), s.avoid)
 	outside := &outsideRoom{
 		began: began.before,
 		spec: sealed.Spec{
 			Repo:  s.repo,
-			Shell: sandbox.Config{Env: env, Path: os.Getenv("PATH")},
+			Shell: sandbox.Config{Env: env, Path: path},
 			Homes: s.host.OwnFolders(),
 		},
 	}
@@ -116,7 +115,7 @@ func (s *session) newGuard() (*guard, error) {
 		Room:   room.enter,
 		Dir:    s.repo.Root(),
 		Env:    env,
-		Path:   os.Getenv("PATH"),
+		Path:   path,
 		Redact: s.redactRead,
 		Now:    s.host.now,
 	})

@@ -14,9 +14,9 @@ func (s *session) keys() keyed.User {
 	return keyed.User{
 		Keys: s.host.userSettings().Setup.Keys,
 		Env:  s.host.environ,
-		Path: git.PathOutside(s.host.Getenv("PATH"), tree),
+		Path: s.host.searched(tree, s.avoid),
 		Ask: func(ctx context.Context, host string) (name, password string, err error) {
-			program, ok := git.Find(tree)
+			program, ok := git.Find(tree, s.avoid)
 			if !ok {
 				return "", "", git.ErrNoCredential
 			}

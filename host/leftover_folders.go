@@ -25,7 +25,7 @@ func (l *leftovers) temporary(ctx context.Context) ([]Leftover, error) {
 			continue
 		}
 		seen[r.Repo] = true
-		if repo, err := worktree.Open(ctx, r.Repo); err == nil {
+		if repo, err := worktree.Open(ctx, r.Repo, l.avoid); err == nil {
 			out = append(out, folders(repo.GitDirs()[0], "temporary folder", scratch.View, scratch.Index)...)
 		}
 	}

@@ -63,6 +63,7 @@ type leftovers struct {
 	notes []intent.Entry
 	taken []*intent.Intent // of dead processes; held until the end, so that no other begins on them
 	dry   bool
+	avoid func(path string) bool // see worktree.Open
 }
 
 // Leftovers looks for what killed processes have left of what they made, and removes
@@ -71,8 +72,9 @@ type leftovers struct {
 func (h *Host) Leftovers(ctx context.Context, dry bool) (out []Leftover, err error) {
 	out = []Leftover{}
 	l := &leftovers{
-		runs: map[plan.RunID]memory.RunInfo{},
-		dry:  dry,
+		avoid: h.worked(ctx),
+		runs:  map[plan.RunID]memory.RunInfo{},
+		dry:   dry,
 	}
 	if l.paths, err = h.Paths(); err != nil {
 		return nil, err
@@ -136,6 +138,7 @@ func (h *Host) endNotes(ctx context.Context, db *memory.DB, repo *worktree.Repo)
 		return err
 	}
 	l := &leftovers{
+		avoid: h.worked(ctx),
 		db:    db,
 		runs:  map[plan.RunID]memory.RunInfo{},
 		notes: slices.DeleteFunc(notes, func(n intent.Entry) bool { return n.Repo != repo.Root() }),
@@ -187,7 +190,7 @@ func (l *leftovers) ofNote(ctx context.Context, n intent.Note) ([]Leftover, erro
 	if _, held := l.db.Holder(id); held {
 		return nil, nil
 	}
-	repo, err := worktree.Open(ctx, n.Repo)
+	repo, err := worktree.Open(ctx, n.Repo, l.avoid)
 	if err != nil {
 		if _, gone := os.Lstat(n.Repo); !errors.Is(gone, fs.ErrNotExist) || n.Dir == "" {
 			return nil, nil //nolint:nilerr // nothing is left where nothing is

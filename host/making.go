@@ -18,7 +18,8 @@ import (
 // it: snapshots, and perhaps a work tree with a branch.
 type making struct {
 	*intent.Intent
-	db *memory.DB
+	db    *memory.DB
+	avoid func(path string) bool // see worktree.Open
 }
 
 // beginMaking writes down that things will be made for a run, once what killed processes
@@ -40,7 +41,7 @@ func (h *Host) beginMaking(ctx context.Context, db *memory.DB, id plan.RunID, re
 	if err != nil {
 		return nil, err
 	}
-	return &making{Intent: i, db: db}, nil
+	return &making{Intent: i, db: db, avoid: h.worked(ctx)}, nil
 }
 
 // tree writes down a work tree that is about to be made. A branch that is there
@@ -67,7 +68,7 @@ func (m *making) end(ctx context.Context) error {
 	} else if !errors.Is(err, memory.ErrNoRun) {
 		return errors.Join(err, m.Leave())
 	}
-	repo, err := worktree.Open(ctx, m.Note.Repo)
+	repo, err := worktree.Open(ctx, m.Note.Repo, m.avoid)
 	if err != nil {
 		return errors.Join(err, m.Leave())
 	}

@@ -25,7 +25,7 @@ func (h *Host) openOwnTree(ctx context.Context, dir string) (*worktree.Repo, err
 func (h *Host) openRestored(
 	ctx context.Context,
 	dir string,
-	open func(context.Context, string) (*worktree.Repo, error),
+	open func(ctx context.Context, dir string, avoid ...func(path string) bool) (*worktree.Repo, error),
 ) (*worktree.Repo, error) {
 	paths, err := h.Paths()
 	if err != nil {
@@ -41,7 +41,7 @@ func (h *Host) openRestored(
 		return nil, hint.Wrap(err, "See what .git says of hooks, filters and other programs where runs were killed, "+
 			"then remove the file.")
 	}
-	repo, err := open(ctx, dir)
+	repo, err := open(ctx, dir, h.worked(ctx))
 	if err != nil {
 		return nil, err
 	}

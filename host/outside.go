@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -26,7 +25,7 @@ import (
 // Nothing is started.
 func (s *session) openToolbox(paths config.Paths, root string) *toolbox.Toolbox {
 	h := s.host
-	cfg := h.toolboxConfig(s.cfg, paths, root)
+	cfg := h.toolboxConfig(s.cfg, paths, root, s.avoid)
 	cfg.Tree = func() string { return s.repo.Root() }
 	cfg.Room = func(ctx context.Context, p plan.Phase) (phases.Room, error) { return s.walls.ToolRoom(ctx, p) }
 	cfg.Secret = func(key string) { s.secrets.Add(config.Secret{Name: "KEY", Value: key}) }
@@ -49,10 +48,16 @@ func (s *session) openToolbox(paths config.Paths, root string) *toolbox.Toolbox 
 	return toolbox.New(cfg)
 }
 
-// toolboxConfig is what tools from outside are opened with, in a run and in a command alike.
-func (h *Host) toolboxConfig(settings config.Config, paths config.Paths, root string) toolbox.Config {
+// toolboxConfig is what tools from outside are opened with, in a run and in a command alike. Where
+// avoid, which may be nil, says that a path leads, those outside of walls find no program.
+func (h *Host) toolboxConfig(
+	settings config.Config,
+	paths config.Paths,
+	root string,
+	avoid func(path string) bool,
+) toolbox.Config {
 	to := h.Connector()
-	to.Tree = root
+	to.Tree, to.Avoid = root, avoid
 	return toolbox.Config{
 		Settings:   settings,
 		Root:       root,
@@ -65,9 +70,9 @@ func (h *Host) toolboxConfig(settings config.Config, paths config.Paths, root st
 		Trusted:    h.trustedItems(paths, root),
 		Searched:   h.Getenv("PATH"),
 		Own: func() (*sandbox.Shell, error) {
-			path := git.PathOutside(os.Getenv("PATH"), root)
+			path := h.searched(root, avoid)
 			return sandbox.New(sandbox.Config{
-				Env:  git.Clear(settings.ForChildren(h.environ), root, nil),
+				Env:  git.Clear(settings.ForChildren(h.environ), root, avoid),
 				Own:  true,
 				Path: path,
 				Set:  []string{"PATH=" + path}, // what it starts in turn is not found in the tree either
@@ -164,7 +169,7 @@ func (h *Host) Toolbox(root string) (*toolbox.Toolbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return toolbox.New(h.toolboxConfig(settings, paths, root)), nil
+	return toolbox.New(h.toolboxConfig(settings, paths, root, nil)), nil
 }
 
 // toolClaims lists the tools from outside that wait for a person.

@@ -15,7 +15,7 @@ func TestServersOutsideFindNothingInTheTree(t *testing.T) {
 	tree := t.TempDir()
 	t.Setenv("PATH", filepath.Join(tree, "bin")+":"+os.Getenv("PATH"))
 	h := New(Config{Environ: append(os.Environ(), "PLAN_HOME="+t.TempDir())})
-	shell, err := h.toolboxConfig(config.Config{}, config.Paths{}, tree).Own()
+	shell, err := h.toolboxConfig(config.Config{}, config.Paths{}, tree, nil).Own()
 	if err != nil {
 		t.Fatal(err)
 	}

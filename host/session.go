@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -45,7 +44,8 @@ type session struct {
 	learn     *learning.Learning
 	story     story // what of the run's journal was written elsewhere
 	proof     *proof.Proof
-	index     *tools.Index // of what files mention, for the tools of all phases
+	avoid     func(path string) bool // tells where programs of plan's own are not found
+	index     *tools.Index           // of what files mention, for the tools of all phases
 	toolbox   *toolbox.Toolbox
 	about     string // the repository that is learned about
 	secrets   *config.KnownSecrets
@@ -81,6 +81,7 @@ func (h *Host) openSession(
 		face:        face,
 		repo:        repo,
 		db:          db,
+		avoid:       h.worked(ctx, learnAbout),
 		autoApprove: opts.AutoApprove || cfg.AutoApprove,
 		force:       opts.Force,
 		secrets:     config.NewKnownSecrets(cfg.Secrets(h.environ)),
@@ -126,7 +127,7 @@ func (s *session) openWalls(ctx context.Context, paths config.Paths, learnAbout 
 	s.shell, err = sandbox.New(sandbox.Config{
 		Env:     env,
 		Set:     set,
-		Path:    os.Getenv("PATH"),
+		Path:    h.searched(s.repo.Root(), s.avoid),
 		Timeout: s.cfg.Timeouts.Bash.Duration,
 		Now:     h.now,
 	})
@@ -198,7 +199,7 @@ func (h *Host) openLearning(
 // openModel connects to the models, or to the recording of one.
 func (s *session) openModel(ctx context.Context, cfg *config.Config, opts Options, known []plan.Adjusted) error {
 	to := s.host.Connector()
-	to.HTTP, to.Tree = s.face.Shared.http(), s.repo.Root()
+	to.HTTP, to.Tree, to.Avoid = s.face.Shared.http(), s.repo.Root(), s.avoid
 	if opts.Replay != "" {
 		if cfg.Model == "" {
 			return connect.ErrNoModelName
@@ -326,6 +327,7 @@ func (s *session) newPhases(
 		Remember:       s.learn.Remember,
 		Recall:         s.learn.Recall,
 		Index:          s.index,
+		Avoid:          s.avoid,
 		Servers:        s.cfg.Servers(),
 		Outside:        s.outside(),
 		Skill:          s.learn.LoadSkill,

@@ -73,7 +73,7 @@ func (h *Host) SettingsLayers(repo string) ([]config.Layer, error) {
 // SettingsAt are those that hold in a directory, and the root of the repository that
 // it is in, "" for none.
 func (h *Host) SettingsAt(ctx context.Context, dir string) (cfg config.Config, root string, err error) {
-	if repo, err := worktree.Open(ctx, dir); err == nil {
+	if repo, err := worktree.Open(ctx, dir, h.worked(ctx)); err == nil {
 		root = repo.Root()
 	}
 	cfg, err = h.Settings(root, config.Config{})

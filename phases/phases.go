@@ -109,6 +109,8 @@ type Config struct {
 	// Index is where the tool symbols finds what mentions a name; nil: each phase
 	// begins anew.
 	Index *tools.Index
+	// Avoid is [tools.Config.Avoid]; nil: nothing is avoided.
+	Avoid func(path string) bool
 	// Try runs a line on one of the trees of a change, alone in a fresh layer.
 	// Nil: claimed lines cannot be run again, so they prove nothing.
 	Try func(ctx context.Context, t plan.Trial) (plan.CheckResult, []plan.Blob, error)

@@ -137,6 +137,7 @@ func (ph *Phases) openTools(
 		Recall:   ph.recall(),
 		Servers:  ph.cfg.Servers,
 		Index:    ph.cfg.Index,
+		Avoid:    ph.cfg.Avoid,
 		Skill:    ph.cfg.Skill,
 		Replan:   replan,
 		Outside:  from,

@@ -80,7 +80,7 @@ func (s *Set) lister(ctx context.Context) (*lister, bool) {
 	if around == "" {
 		return nil, false
 	}
-	program, ok := git.Find(around)
+	program, ok := git.Find(around, s.cfg.Avoid)
 	if !ok {
 		return nil, false
 	}

@@ -73,3 +73,16 @@ func TestGlobBounds(t *testing.T) {
 		t.Errorf("ends with %q", out[len(out)-80:])
 	}
 }
+
+// Git is found nowhere that is to be avoided.
+func TestGlobAvoidsGit(t *testing.T) {
+	dir, other := plantGit(t, files{".gitignore": "*.log\n", "a.go": "", "a.log": ""}), t.TempDir()
+	must(t, os.WriteFile(filepath.Join(other, "git"), []byte("#!/bin/sh\nexit 1\n"), 0o700))
+	t.Setenv("PATH", other+":"+os.Getenv("PATH"))
+	set := openSet(t, tools.Config{Root: dir, Avoid: func(path string) bool {
+		return strings.HasPrefix(path, other)
+	}})
+	if res := ask(t, set, "glob", args{"pattern": "a.*"}); res.Output != "a.go\n" {
+		t.Errorf("%+v", res)
+	}
+}

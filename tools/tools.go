@@ -71,6 +71,9 @@ type Config struct {
 	// Index is where symbols finds what mentions a name. Sets of one run share it; nil:
 	// the set has one of its own, which forgets all when it is closed.
 	Index *Index
+	// Avoid reports whether an absolute path leads to where git is not to be found, nor
+	// finds anything: the tree around Root is one such place anyway. Nil: there is no other.
+	Avoid func(path string) bool
 	// Outside finds and names tools that come from outside; nil: there are none.
 	Outside Outsiders
 	// Now is the clock. Default time.Now.

@@ -15,9 +15,9 @@ import (
 
 // Clone clones a repository into dir, without files: it is a store that work
 // trees are made from. After an error nothing is left of it. The directory that
-// dir is in must be there.
-func Clone(ctx context.Context, url, dir string) (*Repo, error) {
-	program, ok := git.Find("")
+// dir is in must be there. Avoid is as for [Open].
+func Clone(ctx context.Context, url, dir string, avoid ...func(path string) bool) (*Repo, error) {
+	program, ok := git.Find("", avoid...)
 	if !ok {
 		return nil, fmt.Errorf("clone %s: %w", url, ErrNoGit)
 	}
@@ -46,7 +46,7 @@ func Clone(ctx context.Context, url, dir string) (*Repo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("clone %s: %w", url, err)
 	}
-	return Open(ctx, dir)
+	return Open(ctx, dir, avoid...)
 }
 
 // CloneAt makes a repository in dir, which must not be there yet, with a commit of

@@ -26,8 +26,8 @@ func (r *Repo) Holding(file *os.File) *Repo {
 // Adds reports whether a linked work tree has something that a tree does not have:
 // one that was not made, or not removed, to its end may lack files. Git writes the
 // index once it has written all files: where there is none, a file of the tree may
-// have been cut short. What git ignores does not count.
-func Adds(ctx context.Context, dir, tree string) (bool, error) {
+// have been cut short. What git ignores does not count. Avoid is as for [Open].
+func Adds(ctx context.Context, dir, tree string, avoid ...func(path string) bool) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -38,7 +38,7 @@ func Adds(ctx context.Context, dir, tree string) (bool, error) {
 	if len(entries) == 0 || len(entries) == 1 && entries[0].Name() == ".git" {
 		return false, nil
 	}
-	r, err := OpenOwn(ctx, dir)
+	r, err := OpenOwn(ctx, dir, avoid...)
 	if err != nil {
 		return true, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/plan-engine/plan/internal/durable"
 	"github.com/plan-engine/plan/internal/failpoint"
@@ -108,7 +109,7 @@ func (r *Repo) removeTree(ctx context.Context, dir string) error {
 
 // furnish puts the files into a work tree that is attached.
 func (r *Repo) furnish(ctx context.Context, spec NewTree) (*Repo, []string, error) {
-	tree, err := OpenOwn(ctx, spec.Dir)
+	tree, err := OpenOwn(ctx, spec.Dir, append(slices.Clip(r.avoid), r.holds)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,14 +139,17 @@ func (r *Repo) furnish(ctx context.Context, spec NewTree) (*Repo, []string, erro
 	return tree, append(notes, more...), nil
 }
 
+// holds reports whether a path leads into the work tree.
+func (r *Repo) holds(path string) bool { return git.Inside(path, r.root) }
+
 // OpenOwn opens a work tree whose top is dir itself, not a repository around
-// it. A missing directory is fs.ErrNotExist.
-func OpenOwn(ctx context.Context, dir string) (*Repo, error) {
+// it. A missing directory is fs.ErrNotExist. Avoid is as for [Open].
+func OpenOwn(ctx context.Context, dir string, avoid ...func(path string) bool) (*Repo, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the work tree: %w", err)
 	}
-	r, err := Open(ctx, real)
+	r, err := Open(ctx, real, avoid...)
 	if err != nil {
 		return nil, err
 	}

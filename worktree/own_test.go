@@ -283,3 +283,18 @@ func TestFreeBranch(t *testing.T) {
 		t.Errorf("name %q", name)
 	}
 }
+
+// A tree of its own is worked on with no git of the tree that it was made from.
+func TestAddTakesNoGitOfTheOtherTree(t *testing.T) {
+	r, dir := start(t, map[string]string{"f": "x"})
+	bin := filepath.Join(dir, "bin")
+	put(t, dir, map[string]string{"bin/git": "#!/bin/sh\nexit 1\n"})
+	if err := os.Chmod(filepath.Join(bin, "git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	spec := specFor(t, r)
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	if _, _, err := r.Add(t.Context(), spec); err != nil {
+		t.Error(err)
+	}
+}

@@ -61,24 +61,26 @@ type Repo struct {
 
 	large Large
 	known *knownTree
+	avoid []func(path string) bool // see Open
 }
 
 // Open finds the repository that dir belongs to; dir may be any directory of
-// its work tree, linked worktrees included.
-func Open(ctx context.Context, dir string) (*Repo, error) {
-	r, err := open(ctx, dir)
+// its work tree, linked worktrees included. No git is taken where one of avoid
+// reports that an absolute path leads.
+func Open(ctx context.Context, dir string, avoid ...func(path string) bool) (*Repo, error) {
+	r, err := open(ctx, dir, avoid)
 	if err != nil {
 		return nil, fmt.Errorf("open repository %q: %w", dir, err)
 	}
 	return r, nil
 }
 
-func open(ctx context.Context, dir string) (*Repo, error) {
+func open(ctx context.Context, dir string, avoid []func(path string) bool) (*Repo, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("find the directory: %w", err)
 	}
-	program, ok := git.Find(git.Around(dir))
+	program, ok := git.Find(git.Around(dir), avoid...)
 	if !ok {
 		return nil, ErrNoGit
 	}
@@ -89,7 +91,7 @@ func open(ctx context.Context, dir string) (*Repo, error) {
 	if !info.IsDir() {
 		return nil, errors.New("it is not a directory")
 	}
-	r := &Repo{git: program, root: dir, known: new(knownTree)}
+	r := &Repo{git: program, root: dir, known: new(knownTree), avoid: avoid}
 	if !r.atOnce(ctx) {
 		if err := r.oneByOne(ctx); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,8 @@ type Connector struct {
 	// Tree is the work tree that models may have written, "" for none: commands that print
 	// keys find no program in it.
 	Tree string
+	// Avoid reports whether an absolute path leads into a further one. Nil: none does.
+	Avoid func(path string) bool
 }
 
 // getenv is the value of a variable, "" for none. The last one of a name counts.
@@ -184,13 +187,13 @@ func (c Connector) KeyCommand(ctx context.Context, line string) (string, error) 
 func (c Connector) keyCommand(ctx context.Context, line string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyCommandTimeout)
 	defer cancel()
-	path := git.PathOutside(os.Getenv("PATH"), c.Tree)
+	path := git.PathOutside(cmp.Or(c.getenv("PATH"), os.Getenv("PATH")), c.Tree, c.Avoid)
 	shell, ok := sandbox.LookPath("sh", path)
 	if !ok {
 		return "", errors.New("there is no sh on the PATH")
 	}
 	cmd := exec.CommandContext(ctx, shell, "-c", line) //nolint:gosec // the user's own settings say what it is
-	cmd.Env = append(git.Clear(c.Environ, c.Tree, nil), "PATH="+path)
+	cmd.Env = append(git.Clear(c.Environ, c.Tree, c.Avoid), "PATH="+path)
 	cmd.Dir = c.getenv("HOME") // where it stands may be the work tree
 	if !filepath.IsAbs(cmd.Dir) {
 		cmd.Dir = "/"

@@ -9,9 +9,15 @@ import (
 )
 
 // PathOutside is a PATH without what lies in a tree, and without what lies
-// wherever one stands. Tree may be "".
-func PathOutside(path, tree string) string {
-	return pathOutside(path, func(dir string) bool { return tree != "" && Inside(dir, tree) })
+// wherever one stands. Tree may be "". Each of avoid reports whether an absolute path
+// leads into a further tree; one that is nil says no.
+func PathOutside(path, tree string, avoid ...func(path string) bool) string {
+	return pathOutside(path, func(dir string) bool { return tree != "" && Inside(dir, tree) || anyOf(avoid, dir) })
+}
+
+// anyOf reports whether one of the functions says so of a path.
+func anyOf(say []func(path string) bool, path string) bool {
+	return slices.ContainsFunc(say, func(says func(string) bool) bool { return says != nil && says(path) })
 }
 
 func pathOutside(path string, leadsIn func(path string) bool) string {
@@ -24,9 +30,8 @@ func pathOutside(path string, leadsIn func(path string) bool) string {
 // Clear is an environment (NAME=value) for programs that are to run nothing of a tree: the
 // PATH is as [PathOutside] has it, and every other variable that leads into the tree is left
 // out, since there is no telling which of them name programs, or what programs load. Tree
-// may be "". Also, which may be nil, reports whether an absolute path leads into a further
-// tree.
-func Clear(environ []string, tree string, also func(path string) bool) []string {
+// may be "". Avoid is as for [PathOutside].
+func Clear(environ []string, tree string, avoid ...func(path string) bool) []string {
 	dirs := []string{tree, resolved(tree)}
 	leadsIn := func(path string) bool {
 		if tree != "" && slices.ContainsFunc([]string{path, resolved(path)}, func(path string) bool {
@@ -34,7 +39,7 @@ func Clear(environ []string, tree string, also func(path string) bool) []string 
 		}) {
 			return true
 		}
-		return also != nil && also(path)
+		return anyOf(avoid, path)
 	}
 	var out []string
 	for _, entry := range environ {

@@ -72,12 +72,13 @@ type Call struct {
 const outputGrace = time.Minute
 
 // Find finds the git program for a work tree, or for none: it is looked for in the
-// PATH, and nothing that lies in the tree is looked at, nor does git find it.
-func Find(tree string) (Program, bool) {
-	env := Clear(os.Environ(), tree, nil)
+// PATH, and nothing that lies in the tree is looked at, nor does git find it. Avoid is
+// as for [PathOutside].
+func Find(tree string, avoid ...func(path string) bool) (Program, bool) {
+	env := Clear(os.Environ(), tree, avoid...)
 	for _, dir := range filepath.SplitList(valueOf(env, "PATH")) {
 		path, err := exec.LookPath(filepath.Join(dir, "git"))
-		if err == nil && (tree == "" || !Inside(path, tree)) {
+		if err == nil && (tree == "" || !Inside(path, tree)) && !anyOf(avoid, path) {
 			return newProgram(path, environment(env, tree), env), true
 		}
 	}

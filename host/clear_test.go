@@ -1,0 +1,58 @@
+package host_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/hosttest"
+	"github.com/plan-engine/plan/internal/gittest"
+)
+
+// A process that has driven a run in one tree finds in another neither git nor a shell in
+// the first, whose folder the PATH named before any run was there: its commands may.
+func TestNoProgramComesFromATreeWorkedOnSince(t *testing.T) {
+	const programs = `
+[[reply]]
+phase = "implement"
+about = "Write programs"
+turn = 0
+  [[reply.call]]
+  name = "bash"
+  args = { command = '''echo echo hello > greet.sh; mkdir bin
+    printf '#!/bin/sh\necho "$0" >>"${0%%/*}/../../ran"\nexit 1\n' > bin/git; chmod +x bin/git; cp bin/git bin/bash
+    printf '#!/bin/sh\necho hello\n' > bin/greeting; chmod +x bin/greeting''' }
+
+[[reply]]
+phase = "implement"
+about = "from the other"
+turn = 0
+  [[reply.call]]
+  name = "bash"
+  args = { command = "echo echo $(greeting) > greet.sh" }
+`
+	w := hosttest.New(t, programs)
+	path := filepath.Join(w.Repo, "bin") + ":" + os.Getenv("PATH")
+	t.Setenv("PATH", path)
+	w.Config.Environ = append(w.Config.Environ, "PATH="+path)
+	other := filepath.Join(w.Dir, "other")
+	gittest.Git(t, w.Dir, "clone", "-q", w.Repo, other)
+	gittest.Write(t, w.Dir, map[string]string{"home/config.toml": "sandbox = \"off\"\nexplore_bash = false\n" +
+		"[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"true\"\noutside = true\n"})
+	h := host.New(w.Config)
+	defer h.Close()
+	for _, r := range []host.Request{
+		{Dir: w.Repo, Text: "Write programs, and make greet.sh say hello"},
+		{Dir: other, Text: "Make greet.sh say hello with a program from the other"},
+	} {
+		end, err := h.Run(t.Context(), r, host.Face{})
+		if err != nil || end.State != plan.Approved {
+			t.Fatalf("%s: %+v, %v", r.Text, end, err)
+		}
+	}
+	if ran, err := os.ReadFile(filepath.Join(w.Dir, "ran")); err == nil {
+		t.Errorf("these ran:\n%s", ran)
+	}
+}
