@@ -8,7 +8,8 @@ import (
 // Trees lists the work trees of all runs in the database at path, which is only looked at:
 // it is not made, and not brought to another version.
 func Trees(ctx context.Context, path string) (trees []string, err error) {
-	pool, err := openPool(readOnlyDSN(path), 1)
+	// What may not write cannot take away the files beside the database that it made to read it.
+	pool, err := openPool(dsn(path, "mode=rw&_query_only=on"), 1)
 	if err != nil {
 		return nil, wrapError("read the trees", path, err)
 	}
