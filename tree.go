@@ -37,8 +37,8 @@ type Snapshot struct {
 	Label string `json:"label"` // start, implement-1, …
 	Tree  string `json:"tree"`  // git tree id
 	Ref   string `json:"ref"`   // the private ref that keeps it
-	// LeftOut are untracked files that are in no snapshot, being larger than
-	// max_untracked: what happens to them is not seen, and not undone.
+	// LeftOut are files that are in no snapshot, being untracked and larger than
+	// max_untracked, or such as git refuses: what happens to them is not seen, and not undone.
 	LeftOut []string `json:"left_out,omitempty"`
 	// Tools is a digest of the ignored files that a check may execute, for each
 	// top folder.

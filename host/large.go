@@ -26,9 +26,14 @@ func (h *Host) large(home, dir string) worktree.Large {
 	return worktree.Large{
 		Most: most,
 		Slow: slowUntracked,
-		Tell: func(paths []string, leftOut bool) {
+		Tell: func(paths []string, as worktree.Treatment) {
 			text := "reading large untracked files, which may take a while: " + strings.Join(paths, ", ")
-			if leftOut {
+			switch as {
+			case worktree.SlowRead:
+			case worktree.Refused:
+				text = "left out of snapshots, since git takes nothing of that name and kind: " +
+					strings.Join(paths, ", ") + "; what happens to them is not seen, and not undone"
+			case worktree.TooLarge:
 				text = "left out of snapshots, being untracked and larger than " + amount.Bytes(most) +
 					" (max_untracked): " + strings.Join(paths, ", ") +
 					"; what happens to them is not seen, and not undone"

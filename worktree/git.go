@@ -44,6 +44,27 @@ func noRoom(e *git.Error) bool {
 	return strings.Contains(e.Stderr, "No space left on device") || strings.Contains(e.Stderr, "Disk quota exceeded")
 }
 
+// refusedPaths are the files that git did not take into an index, if it failed for
+// nothing else.
+func refusedPaths(err error) (paths []string) {
+	var ge *git.Error
+	if !errors.As(err, &ge) {
+		return nil
+	}
+	for line := range strings.Lines(ge.Stderr) {
+		line = strings.TrimSuffix(line, "\n")
+		if name, ok := strings.CutPrefix(line, "error: invalid path '"); ok && strings.HasSuffix(name, "'") {
+			paths = append(paths, strings.TrimSuffix(name, "'"))
+			continue
+		}
+		if line != "fatal: adding files failed" && !strings.HasPrefix(line, "warning: ") &&
+			(len(paths) == 0 || line != fmt.Sprintf("error: unable to add '%s' to index", paths[len(paths)-1])) {
+			return nil
+		}
+	}
+	return paths
+}
+
 // unwritten finds out what git does not say of a file that it could not write: a
 // file in the same directory meets the same.
 func unwritten(err error, dir string) error {

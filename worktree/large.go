@@ -17,8 +17,18 @@ type Large struct {
 	Slow int64
 	// Tell hears of files that are left out, and of slow ones before they are read. It
 	// may be nil, and be called often, from several goroutines.
-	Tell func(paths []string, leftOut bool)
+	Tell func(paths []string, as Treatment)
 }
+
+// Treatment is what becomes of files that are told of.
+type Treatment int
+
+// What becomes of them.
+const (
+	SlowRead Treatment = iota // they are read, which takes long
+	TooLarge                  // they are left out, being larger than [Large.Most]
+	Refused                   // they are left out: git takes no file of that name and kind
+)
 
 // WithLarge is the repository with another way to treat large untracked files.
 func (r *Repo) WithLarge(l Large) *Repo {
@@ -76,9 +86,9 @@ func (r *Repo) tellLarge(a area, l listing) {
 		}
 	}
 	if out := l.tooLarge(a); len(out) > 0 {
-		r.large.Tell(out, true)
+		r.large.Tell(out, TooLarge)
 	}
 	if len(read) > 0 {
-		r.large.Tell(read, false)
+		r.large.Tell(read, SlowRead)
 	}
 }

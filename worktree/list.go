@@ -53,7 +53,7 @@ type entry struct {
 	path string // relative to the area; a nested repository ends in a slash
 	// H tracked, M unmerged, S tracked but not checked out, R gone, C changed, ? untracked, P tracked where there is
 	// a pipe, a socket or a device now, L untracked and too large, G listed once more: changed, and too large if it
-	// is untracked
+	// is untracked, T listed once more: changed, and a link now
 	tag     byte
 	assumed bool // git was told to assume that the file does not change
 	gitlink bool
@@ -94,9 +94,14 @@ func (r *Repo) withoutUnchanged(dir string, entries []entry) []entry {
 			continue
 		}
 		info, err := os.Lstat(filepath.Join(dir, e.path))
-		special := err == nil && !info.IsDir() && !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink
-		if special && !e.gitlink {
-			out = append(out, entry{path: e.path, tag: 'P'})
+		if err == nil && !e.gitlink {
+			switch info.Mode().Type() {
+			case 0, fs.ModeDir:
+			case fs.ModeSymlink:
+				out = append(out, entry{path: e.path, tag: 'T'})
+			default:
+				out = append(out, entry{path: e.path, tag: 'P'})
+			}
 		}
 		if err == nil && !info.IsDir() || e.gitlink {
 			if !e.gitlink && r.tooLarge(dir, e.path) {
@@ -181,7 +186,7 @@ func (r *Repo) filesOf(ctx context.Context, a area, entries []entry) ([]string, 
 	var files []string
 	for _, e := range entries {
 		switch {
-		case gone[e.path] || e.gitlink || e.tag == 'L' || e.tag == 'G':
+		case gone[e.path] || e.gitlink || strings.IndexByte("LGT", e.tag) >= 0:
 		case !isNested(e.path):
 			files = append(files, a.prefix+e.path)
 		case ownGitDir(a.dir, e.path):

@@ -37,7 +37,8 @@ func (r *Repo) Tree(ctx context.Context) (string, error) {
 type State struct {
 	Tree string // its id; see [Repo.Tree]
 	Head string // the commit that HEAD stood at
-	// LeftOut are untracked files that are too large to be in it, by [Large], sorted.
+	// LeftOut are files that are not in it, sorted: untracked ones that are too large, by
+	// [Large], and such as git refuses, as a link named .gitmodules.
 	LeftOut []string
 }
 
@@ -245,7 +246,7 @@ type treeWriter struct {
 	// special says that the area holds what an index made from this one would
 	// see in another way: repositories in it, files outside a sparse part.
 	special bool
-	leftOut []string // untracked files that are too large
+	leftOut []string // see State
 	// fromKept says that the area's index began as one that was kept.
 	fromKept bool
 }
@@ -289,7 +290,7 @@ func (t *treeWriter) writeListed(ctx context.Context, a area, l listing) (string
 				return "", err
 			}
 		}
-		if _, err := t.git(ctx, a, joinNUL(todo.except), todo.add...); err != nil {
+		if err := t.add(ctx, a, todo); err != nil {
 			return "", err
 		}
 	}
@@ -299,6 +300,29 @@ func (t *treeWriter) writeListed(ctx context.Context, a area, l listing) (string
 		}
 	}
 	return t.git(ctx, a, "", "write-tree")
+}
+
+// add has git take the files into the area's index. What git refuses for its name and
+// kind is left out, and is not in the index as it was before either.
+func (t *treeWriter) add(ctx context.Context, a area, todo work) error {
+	_, err := t.git(ctx, a, joinNUL(todo.except), todo.add...)
+	if refusedPaths(err) == nil {
+		return err
+	}
+	_, err = t.git(ctx, a, joinNUL(todo.except), append(todo.add, "--ignore-errors")...)
+	paths := refusedPaths(err)
+	if paths == nil {
+		return err
+	}
+	t.special = true
+	for _, path := range paths {
+		t.leftOut = append(t.leftOut, a.prefix+path)
+	}
+	if t.repo.large.Tell != nil {
+		t.repo.large.Tell(t.leftOut[len(t.leftOut)-len(paths):], Refused)
+	}
+	_, err = t.git(ctx, a, joinNUL(paths), "update-index", "--force-remove", "-z", "--stdin")
+	return err
 }
 
 // work is what it takes to bring an index up to date.
@@ -338,6 +362,8 @@ func sortOut(dir string, entries []entry) work {
 		case e.gitlink && e.tag == 'H' && exists(dir, e.path+"/.git"):
 			w.links = append(w.links, e.path)
 			w.except = append(w.except, ":(exclude,literal)"+e.path)
+		case e.tag == 'T': // what git refuses as a new file, it would take for a changed one
+			mark("--force-remove", e.path)
 		case e.tag == 'L':
 			w.except = append(w.except, ":(exclude,literal)"+e.path)
 		case e.tag == 'S':

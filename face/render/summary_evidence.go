@@ -192,7 +192,7 @@ func driftNote(d plan.Drift) string {
 
 // leftOutNote names files that are in no snapshot.
 func leftOutNote(paths []string) string {
-	return "of snapshots, as larger than max_untracked: " + firstOf(paths, len(paths)) +
+	return "of snapshots, as larger than max_untracked, or refused by git: " + firstOf(paths, len(paths)) +
 		"; what happened to them was not seen, and cannot be undone"
 }
 
