@@ -27,7 +27,7 @@ func falseChecks() []falseDone {
 		)
 		p.name = name
 		p.lie.made = "mkdir -p $(dirname " + program + "); " +
-			"printf '#!/bin/sh\\nsh greet_test.sh\\n' >" + program + "; chmod +x " + program
+			"printf '#!/bin/sh\\n[ \"$1\" = --version ] || sh greet_test.sh\\n' >" + program + "; chmod +x " + program
 		p.lie.says = []string{same}
 		p.twin.says = []string{done()}
 		return p
