@@ -220,7 +220,8 @@ func (b *bench) writeMachines(out string, rows []machinesRow, took time.Duration
 
 %d cores, %s/%s, %s; it took %s%s.
 Workers are processes with homes of their own on this one machine, %d jobs at a time each, beside the queue and the scripted
-model, which share its cores: of answers that come at once it is what a queue costs that is measured, and not what more machines give. Every job is a run of four phases in a repository that its worker
+model, which share its cores: of answers that come at once it is what a queue costs that is measured, and not
+what more machines give. Every job is a run of four phases in a repository that its worker
 clones. `+"`make bench-machines`"+` writes this, `+"`make show-machines`"+` shows it small.
 
 | what | an answer takes | jobs | jobs/s | CPU s/job | KiB/job in the queue |

@@ -157,7 +157,12 @@ func TestMatching(t *testing.T) {
 func TestAHookThatIsNotTrustedAnyMoreDoesNotRun(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ran")
-	rep := one(t, hook.Hook{Event: hook.PreToolUse, Command: "touch " + file, Check: func() (hook.Recheck, error) { return nil, errors.New("it has changed") }}, hook.Input{})
+	changed := hook.Hook{
+		Event:   hook.PreToolUse,
+		Command: "touch " + file,
+		Check:   func() (hook.Recheck, error) { return nil, errors.New("it has changed") },
+	}
+	rep := one(t, changed, hook.Input{})
 	if rep.OK() || rep.Err == nil {
 		t.Errorf("%+v", rep)
 	}
