@@ -242,13 +242,19 @@ func isAway(err error) bool {
 	}, func(away error) bool { return errors.Is(err, away) })
 }
 
-// OnTold calls a function whenever the run may have a letter, until the function that it
-// returns is called.
-func (j *Journal) OnTold(do func()) (end func(), err error) {
+// OnTold calls a function once it listens, and from then on whenever the run may have a
+// letter, until the function that it returns is called.
+func (j *Journal) OnTold(ctx context.Context, do func()) (end func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, j.store.cfg.Patience)
+	defer cancel()
 	sub, err := j.store.conn.Subscribe(toldSubject+string(j.run), func(*natsgo.Msg) { do() })
+	if err == nil {
+		err = j.store.conn.FlushWithContext(ctx) // until then the queue may not know of it
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listen for letters: %w", err)
 	}
+	do() // for what came before it listened
 	return func() { _ = sub.Unsubscribe() }, nil // the connection ends with the process
 }
 

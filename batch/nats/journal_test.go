@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/internal/cable"
 )
 
 // event is a line of a journal.
@@ -95,35 +97,52 @@ func TestAJournalIsOneWorkersAtATime(t *testing.T) {
 	}
 }
 
-// A letter comes before the next append, in its place in the journal.
+// A letter comes before the next append, in its place in the journal. It is told of also
+// where it comes before the queue has heard that the run's worker listens.
 func TestALetterComesBeforeTheNextAppend(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, t.TempDir(), 0)
-	s := open(t, srv.URL())
-	add(t, s, "B", 1, nil)
-	w := worker(t, s, "w", false)
+	link := cable.New(t, strings.TrimPrefix(srv.URL(), "nats://"))
+	near, far := open(t, srv.URL()), open(t, "nats://"+link.Addr())
+	add(t, near, "B", 1, nil)
+	w := worker(t, far, "w", false)
 	c := claim(t, w)
 	j, _ := takeUp(t, w, c)
-	heard := make(chan struct{}, 1)
-	end, err := j.OnTold(func() { heard <- struct{}{} })
+	tell := func(text string) {
+		t.Helper()
+		letter := nats.Letter{Kind: "steer", Data: json.RawMessage(`{"text":"` + text + `"}`)}
+		if err := near.Tell(t.Context(), c.Run, letter); err != nil {
+			t.Error(err)
+		}
+	}
+	heard := make(chan struct{}, 3)
+	hears := func() {
+		t.Helper()
+		select {
+		case <-heard:
+		case <-time.After(20 * time.Second):
+			t.Fatal("it is not told")
+		}
+	}
+	link.Cut()
+	go func() {
+		tell("early")
+		link.Mend()
+	}()
+	end, err := j.OnTold(t.Context(), func() { heard <- struct{}{} })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer end()
-	if err := open(t, srv.URL()).Tell(t.Context(), c.Run, nats.Letter{Kind: "steer", Data: json.RawMessage(`{"text":"x"}`)}); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-heard:
-	case <-time.After(20 * time.Second):
-		t.Fatal("it is not told")
-	}
+	hears()
+	tell("late")
+	hears()
 	part := nats.Part{Events: []json.RawMessage{event(1)}}
 	letters, done, err := j.Append(t.Context(), part)
-	if err != nil || done || len(letters) != 1 || letters[0].Letter.Kind != "steer" {
+	if err != nil || done || len(letters) != 2 || letters[0].Letter.Kind != "steer" {
 		t.Fatalf("%+v %v %v", letters, done, err)
 	}
-	part.Took = []uint64{letters[0].Place}
+	part.Took = []uint64{letters[0].Place, letters[1].Place}
 	keep(t, j, part)
 	if more, err := j.Letters(t.Context()); err != nil || len(more) > 0 {
 		t.Errorf("%+v, %v", more, err)

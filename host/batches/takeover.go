@@ -67,7 +67,7 @@ func (b *Batches) takeUp(
 	if err := t.takeIn(ctx, parts, worker.Name()); err != nil {
 		return nil, nil, err
 	}
-	end, err = journal.OnTold(t.hear)
+	end, err = journal.OnTold(ctx, t.hear)
 	return t, end, err
 }
 
