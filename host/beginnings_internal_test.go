@@ -36,7 +36,7 @@ func TestAJournalChoosesNoBeginning(t *testing.T) {
 	if changed := began.changed("make x"); len(changed) > 0 {
 		t.Fatalf("%q changed: the journal would not hide it, so this shows nothing", changed)
 	}
-	began.here(head)
+	began.restartAt(head)
 	if tree, at := began.before(); tree != head || !at.IsZero() {
 		t.Errorf("the work began from %s at %v", tree, at)
 	}

@@ -44,8 +44,8 @@ func (h *Host) Board(ctx context.Context, most int) (b Board, err error) {
 			*to = append(*to, r)
 		}
 	}
-	all, err := db.Batches(ctx, "")
-	for _, batch := range all {
+	batches, err := db.Batches(ctx, "")
+	for _, batch := range batches {
 		left := batch.Jobs[memory.JobQueued] + batch.Jobs[memory.JobRunning] + batch.Jobs[memory.JobParked]
 		if left > 0 && len(b.Batches) < most {
 			b.Batches = append(b.Batches, batch)

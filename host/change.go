@@ -287,44 +287,44 @@ func (h *Host) mergeChange(
 	if message == "" {
 		message = CommitMessage(run)
 	}
-	var made step
+	var undoStep step
 	opts := worktree.Options{
 		Check:  a.Check,
 		Force:  a.Markers,
-		Keep:   keepBothSides(ctx, c.Repo, run.ID, "apply", &made),
+		Keep:   keepBothSides(ctx, c.Repo, run.ID, "apply", &undoStep),
 		Intent: hold.Intent(),
 	}
-	var moved worktree.MergeResult
+	var merge worktree.MergeResult
 	var err error
 	switch {
 	case a.Branch != "":
 		out.Result = ResultCommitted
 		out.Commit, err = c.Repo.CommitTo(ctx, a.Branch, run.Start.Base, c.From, c.To, message, a.Check)
 		if err == nil {
-			moved.Paths, err = c.Repo.Changed(ctx, out.Commit+"^", out.Commit)
+			merge.Paths, err = c.Repo.Changed(ctx, out.Commit+"^", out.Commit)
 		}
 	case a.Commit:
 		out.Result = ResultCommitted
-		opts.Keep = keepBothSides(ctx, c.Repo, run.ID, "commit", &made)
-		out.Commit, moved, err = c.Repo.MergeCommit(ctx, c.From, c.To, message, opts)
-		err = dropUnmade(ctx, c.Repo, run.ID, made, err)
-		if err == nil && len(moved.Paths) == 0 { // the files had it
-			moved.Paths, err = c.Repo.Changed(ctx, out.Commit+"^", out.Commit)
+		opts.Keep = keepBothSides(ctx, c.Repo, run.ID, "commit", &undoStep)
+		out.Commit, merge, err = c.Repo.MergeCommit(ctx, c.From, c.To, message, opts)
+		err = dropUnmade(ctx, c.Repo, run.ID, undoStep, err)
+		if err == nil && len(merge.Paths) == 0 { // the files had it
+			merge.Paths, err = c.Repo.Changed(ctx, out.Commit+"^", out.Commit)
 		}
 	default:
-		moved, err = c.Repo.Merge(ctx, c.From, c.To, opts)
-		err = dropUnmade(ctx, c.Repo, run.ID, made, err)
-		if moved.Before == moved.After {
+		merge, err = c.Repo.Merge(ctx, c.From, c.To, opts)
+		err = dropUnmade(ctx, c.Repo, run.ID, undoStep, err)
+		if merge.Before == merge.After {
 			out.Result = ResultNothing
 		}
 	}
-	return out.finish(moved, made, err, "--3way leaves markers in them, --branch puts the change on a branch of "+
+	return out.finish(merge, undoStep, err, "--3way leaves markers in them, --branch puts the change on a branch of "+
 		"its own")
 }
 
 // finish fills in what a change to a work tree came to. Instead says what can be
 // done about conflicts.
-func (m ApplyResult) finish(moved worktree.MergeResult, made step, err error, instead string) (ApplyResult, error) {
+func (m ApplyResult) finish(merge worktree.MergeResult, undoStep step, err error, instead string) (ApplyResult, error) {
 	var conflict *worktree.Conflict
 	switch {
 	case errors.Is(err, worktree.ErrNothing):
@@ -332,20 +332,20 @@ func (m ApplyResult) finish(moved worktree.MergeResult, made step, err error, in
 		m.Commit = ""
 	case errors.As(err, &conflict):
 		m.Result = ResultConflicts
-		moved.Conflicts = conflict.Paths
+		merge.Conflicts = conflict.Paths
 	case err != nil:
 		return m, err
-	case len(moved.Conflicts) > 0:
+	case len(merge.Conflicts) > 0:
 		m.Result = ResultConflicts
 	}
 	if m.Check {
 		m.Commit = ""
 	}
-	m.Files = listOf(moved.Paths)
-	m.Conflicts = listOf(moved.Conflicts)
-	m.Submodules = moved.Submodules
-	if made.n > 0 && err == nil {
-		m.Undo = "refs/plan/" + string(m.ID) + "/" + made.label("before")
+	m.Files = listOf(merge.Paths)
+	m.Conflicts = listOf(merge.Conflicts)
+	m.Submodules = merge.Submodules
+	if undoStep.n > 0 && err == nil {
+		m.Undo = "refs/plan/" + string(m.ID) + "/" + undoStep.label("before")
 	}
 	switch {
 	case m.Result != ResultConflicts:

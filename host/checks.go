@@ -11,7 +11,7 @@ import (
 // start, nil as long as it waits. Where no person is to be waited for, the run does
 // without them, as no command runs that was not chosen; but not without those that
 // must pass: nothing could be approved, and all that is spent would be for nothing.
-func (s *session) answerAboutChecks(ctx context.Context, asked plan.WaitingCall) (*plan.Answered, error) {
+func (s *session) answerAboutChecks(ctx context.Context, call plan.WaitingCall) (*plan.Answered, error) {
 	letters, err := s.writer.Letters(ctx)
 	if err != nil {
 		return nil, err
@@ -19,20 +19,20 @@ func (s *session) answerAboutChecks(ctx context.Context, asked plan.WaitingCall)
 	for _, l := range letters {
 		var text Letter
 		if Kind(l.Kind) != Answer || json.Unmarshal(l.Data, &text) != nil ||
-			text.Call != asked.Call || text.Digest != asked.Digest {
+			text.Call != call.Call || text.Digest != call.Digest {
 			continue
 		}
 		return &plan.Answered{
-			Call:   asked.Call,
+			Call:   call.Call,
 			Text:   text.Text,
 			By:     "person",
 			Letter: l.ID,
 		}, nil
 	}
 	if s.autoApprove && len(s.proof.Required) == 0 {
-		without := asked.Options[len(asked.Options)-1]
+		without := call.Options[len(call.Options)-1]
 		return &plan.Answered{
-			Call: asked.Call,
+			Call: call.Call,
 			Text: without,
 			By:   "policy",
 		}, nil

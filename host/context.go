@@ -130,7 +130,7 @@ func ReadContext(name string, data []byte) ([]plan.Message, error) {
 		if m.Discarded || m.Parent != "" {
 			continue
 		}
-		said, err := m.utterance()
+		spoken, err := m.utterance()
 		if err != nil {
 			return nil, fmt.Errorf("message %d of %s: %w", i+1, name, err)
 		}
@@ -141,7 +141,7 @@ func ReadContext(name string, data []byte) ([]plan.Message, error) {
 		default:
 			return nil, fmt.Errorf("message %d of %s: the role %q is not user, assistant or tool", i+1, name, m.Role)
 		}
-		t.add(said)
+		t.add(spoken)
 	}
 	return t.messages(), nil
 }

@@ -193,11 +193,11 @@ func (h *Host) settingsAfter(
 	if imported > 0 { // what a journal from elsewhere says of settings counts for nothing
 		cfg = r.applyTo(files)
 	} else {
-		var was stored
-		if was, cfg, _, err = h.keptSettings(before, files, r.Options); err != nil {
+		var previous stored
+		if previous, cfg, _, err = h.keptSettings(before, files, r.Options); err != nil {
 			return cfg, err
 		}
-		cfg = withRules(cfg, was.Config, files)
+		cfg = withRules(cfg, previous.Config, files)
 	}
 	cfg.Way = cmp.Or(r.Settings.Way, files.Way)
 	cfg.Worktree = nil // it works where that one did
@@ -212,25 +212,25 @@ func (h *Host) settingsAfter(
 
 // describeBefore writes down where a run goes on from, and what came of that one.
 func (s *session) describeBefore(ctx context.Context, b *beginning, start *plan.RunStart) error {
-	was := b.before
-	if was.Start.Worktree != "" {
-		start.Worktree, start.WorkBranch = was.Start.Worktree, was.Start.WorkBranch
-		start.Base, start.Branch = was.Start.Base, was.Start.Branch
+	previous := b.before
+	if previous.Start.Worktree != "" {
+		start.Worktree, start.WorkBranch = previous.Start.Worktree, previous.Start.WorkBranch
+		start.Base, start.Branch = previous.Start.Base, previous.Start.Branch
 	}
-	text, err := s.host.outcomeText(ctx, was)
+	text, err := s.host.outcomeText(ctx, previous)
 	if err != nil {
 		return err
 	}
 	start.Before = s.redactRead(text)
-	if b.first == nil || b.first.Tree == was.Tree() {
+	if b.first == nil || b.first.Tree == previous.Tree() {
 		return nil
 	}
-	changed, err := s.repo.Changed(ctx, was.Tree(), b.first.Tree)
+	changed, err := s.repo.Changed(ctx, previous.Tree(), b.first.Tree)
 	if err != nil || len(changed) == 0 {
 		return wrap("compare the tree with how the earlier run left it", err)
 	}
 	s.host.note(fmt.Sprintf("since run %s ended, %s: what is there now is where this run begins",
-		was.ID, filesChanged(changed)))
+		previous.ID, filesChanged(changed)))
 	start.Before += fmt.Sprintf("\n\nSince then others have changed the tree: %s. It is as they left it.",
 		s.redactRead(filesChanged(changed)))
 	return nil

@@ -244,8 +244,8 @@ func (s *session) askPerson(ctx context.Context, id plan.RunID, end engine.End, 
 
 // postAnswer posts what a person said who was asked about these calls, unless another
 // process has decided since.
-func (s *session) postAnswer(ctx context.Context, id plan.RunID, l Letter, asked []plan.WaitingCall) error {
-	bindToAsked(&l, asked)
+func (s *session) postAnswer(ctx context.Context, id plan.RunID, l Letter, calls []plan.WaitingCall) error {
+	bindToAsked(&l, calls)
 	err := s.host.postBound(ctx, s.db, id, &l, func() error {
 		_, decided, err := decided(ctx, s.db, id, plan.WaitingCall{Call: l.Call, Digest: l.Digest})
 		if decided {
@@ -260,7 +260,7 @@ func (s *session) postAnswer(ctx context.Context, id plan.RunID, l Letter, asked
 	case err != nil || l.Scope != plan.ScopeAlways:
 		return err
 	}
-	for _, w := range asked {
+	for _, w := range calls {
 		if w.Call != l.Call {
 			continue
 		}
@@ -271,14 +271,14 @@ func (s *session) postAnswer(ctx context.Context, id plan.RunID, l Letter, asked
 	return nil
 }
 
-// watchDecisions calls found once a decision about one of the calls is in the inbox,
+// watchDecisions calls decide once a decision about one of the calls is in the inbox,
 // and closes done when ctx ends. Where the inbox cannot be read, looking again is
 // all that can be done.
 func (s *session) watchDecisions(
 	ctx context.Context,
 	id plan.RunID,
 	calls []plan.WaitingCall,
-	found func(),
+	decide func(),
 ) (done <-chan struct{}) {
 	ended := make(chan struct{})
 	go func() {
@@ -293,7 +293,7 @@ func (s *session) watchDecisions(
 			}
 			for _, c := range calls {
 				if _, ok, err := decided(ctx, s.db, id, c); err == nil && ok {
-					found()
+					decide()
 				}
 			}
 		}
@@ -303,8 +303,8 @@ func (s *session) watchDecisions(
 
 // bindToAsked makes the letter of a person who was asked about these calls one about
 // what they were shown.
-func bindToAsked(l *Letter, asked []plan.WaitingCall) {
-	for _, w := range asked {
+func bindToAsked(l *Letter, calls []plan.WaitingCall) {
+	for _, w := range calls {
 		if w.Call == l.Call && l.Digest == "" {
 			l.Digest = w.Digest
 		}
@@ -314,13 +314,13 @@ func bindToAsked(l *Letter, asked []plan.WaitingCall) {
 // waitsFor reports whether this process sleeps until a run can go on. For a server
 // that never answered, which may be a wrong address, it does where it was told to.
 func (s *session) waitsFor(p plan.Parked) bool {
-	told := isSet(s.cfg.Wait)
-	wait := told || s.cfg.Wait == nil && s.face.Wait
+	explicit := isSet(s.cfg.Wait)
+	wait := explicit || s.cfg.Wait == nil && s.face.Wait
 	switch p.Reason {
 	case plan.ParkRateLimit:
 		return wait
 	case plan.ParkUnreachable:
-		return told || wait && p.WakeAt != nil
+		return explicit || wait && p.WakeAt != nil
 	}
 	return false
 }

@@ -23,11 +23,11 @@ func (h *Host) requireOwnHome(ctx context.Context, run *engine.Run) error {
 	if run.Start.Worktree == "" {
 		return nil
 	}
-	here, err := h.worksHere(ctx, run)
+	isHere, err := h.worksHere(ctx, run)
 	if err != nil {
 		return err
 	}
-	if here {
+	if isHere {
 		return h.requireOwnTree(ctx, run)
 	}
 	return &elsewhereError{hint.New(

@@ -74,19 +74,19 @@ func (h *Host) Estimate(ctx context.Context, r Request) (Estimate, error) {
 		way = ""
 	}
 	alike := func() ([]memory.RunInfo, error) { return runsAlike(ctx, db, filter, r.Text, way) }
-	here, err := alike()
+	ofRepo, err := alike()
 	if err != nil {
 		return Estimate{}, err
 	}
-	if len(here) >= leastAlike {
-		return estimateFrom(here, FromRepository, len(here), way), nil
+	if len(ofRepo) >= leastAlike {
+		return estimateFrom(ofRepo, FromRepository, len(ofRepo), way), nil
 	}
 	filter.Repo = ""
-	all, err := alike()
-	if err != nil || len(all) < leastAlike {
-		return Estimate{Here: len(here), Way: way}, err
+	ofHome, err := alike()
+	if err != nil || len(ofHome) < leastAlike {
+		return Estimate{Here: len(ofRepo), Way: way}, err
 	}
-	return estimateFrom(all, FromHome, len(here), way), nil
+	return estimateFrom(ofHome, FromHome, len(ofRepo), way), nil
 }
 
 // runsAlike are the newest runs whose requests are of about the size of a text, and which

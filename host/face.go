@@ -97,9 +97,9 @@ func (f Face) show(ev plan.Event) {
 }
 
 // wrap says what was done when an error came, if one did.
-func wrap(what string, err error) error {
+func wrap(action string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return fmt.Errorf("%s: %w", action, err)
 }

@@ -39,15 +39,15 @@ func (s *session) shownFolders(ctx context.Context, paths config.Paths, root str
 	trusted := s.host.trustedItems(paths, root)
 	var out []string
 	for _, f := range namedFolders(s.host.environ, s.repo.Root()) {
-		it := folderItem(f)
-		shown := trusted(it)
-		if !shown {
+		item := folderItem(f)
+		isShown := trusted(item)
+		if !isShown {
 			var err error
-			if shown, err = s.askAboutFolder(ctx, paths, root, it, trusted); err != nil {
+			if isShown, err = s.askAboutFolder(ctx, paths, root, item, trusted); err != nil {
 				return nil, err
 			}
 		}
-		if shown {
+		if isShown {
 			out = append(out, f.Path)
 			continue
 		}
@@ -64,21 +64,21 @@ func (s *session) askAboutFolder(
 	ctx context.Context,
 	paths config.Paths,
 	root string,
-	it trust.Item,
+	item trust.Item,
 	known func(trust.Item) bool,
 ) (bool, error) {
-	refused := it
+	refused := item
 	refused.Kind = kindRefused
 	person, ok := s.face.Person.(Truster)
 	if !ok || s.autoApprove || known(refused) {
 		return false, nil
 	}
-	yes := person.Trust(ctx, it)
+	yes := person.Trust(ctx, item)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
 	if !yes {
-		it = refused
+		item = refused
 	}
-	return yes, s.host.trustStore(paths).Trust(ctx, root, it)
+	return yes, s.host.trustStore(paths).Trust(ctx, root, item)
 }

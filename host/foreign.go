@@ -19,7 +19,7 @@ const kindRun = "run"
 // Truster is a [Person] who can be asked whether a run that was begun elsewhere may
 // go on here. Without one, `plan trust RUN` is the way to say yes.
 type Truster interface {
-	Trust(ctx context.Context, it trust.Item) bool
+	Trust(ctx context.Context, item trust.Item) bool
 }
 
 // UntrustedRunError says that a run was begun elsewhere, under other settings, and
@@ -55,22 +55,22 @@ func (h *Host) foreignSettings(
 	run *engine.Run,
 	files config.Config,
 	o Options,
-) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
-	if was, err = storedSettings(run); err != nil {
-		return was, cfg, nil, err
+) (previous stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+	if previous, err = storedSettings(run); err != nil {
+		return previous, cfg, nil, err
 	}
 	cfg = o.applyTo(files)
 	if cfg.Hooks, err = pinHooks(cmp.Or(run.Start.Worktree, run.Start.Repo), h.Getenv("PATH"), cfg.Hooks); err != nil {
-		return was, cfg, nil, err
+		return previous, cfg, nil, err
 	}
 	now := stored{
 		Config:       cfg,
-		PlanOnly:     was.PlanOnly,
+		PlanOnly:     previous.PlanOnly,
 		ChecksByFlag: len(o.Settings.Checks.Required) > 0,
 	}
-	changed, err = compareSettings(was, now)
-	was.ChecksByFlag = now.ChecksByFlag
-	return was, cfg, changed, err
+	changed, err = compareSettings(previous, now)
+	previous.ChecksByFlag = now.ChecksByFlag
+	return previous, cfg, changed, err
 }
 
 // runClaim is a run that was begun elsewhere as something to be trusted.
@@ -95,14 +95,14 @@ func (h *Host) requireTrust(ctx context.Context, run *engine.Run, changed *plan.
 	if err != nil {
 		return err
 	}
-	it := runClaim(run, changed)
-	if ok, err := store.Trusted(run.Start.Repo, it.Kind, it.Path, it.Digest); err != nil || ok {
+	item := runClaim(run, changed)
+	if ok, err := store.Trusted(run.Start.Repo, item.Kind, item.Path, item.Digest); err != nil || ok {
 		return err
 	}
-	if person, ok := face.Person.(Truster); ok && person.Trust(ctx, it) {
-		return store.Trust(ctx, run.Start.Repo, it)
+	if person, ok := face.Person.(Truster); ok && person.Trust(ctx, item) {
+		return store.Trust(ctx, run.Start.Repo, item)
 	}
-	return &UntrustedRunError{Run: run.ID, Item: it}
+	return &UntrustedRunError{Run: run.ID, Item: item}
 }
 
 // runClaims lists what of a run needs a yes before it goes on here: nothing of one

@@ -25,7 +25,7 @@ type prefix struct {
 
 // cutJournal finds the last boundary at or before an event, and what stands before it.
 func cutJournal(ctx context.Context, db *memory.DB, id plan.RunID, at int64) (prefix, error) {
-	var all []plan.Event
+	var events []plan.Event
 	run, end, next := &engine.Run{}, 0, int64(0)
 	for ev, err := range db.Events(ctx, id, memory.Query{}) {
 		if err != nil {
@@ -36,9 +36,9 @@ func cutJournal(ctx context.Context, db *memory.DB, id plan.RunID, at int64) (pr
 			next = ev.Seq
 			break
 		} else if boundary {
-			end = len(all) + 1
+			end = len(events) + 1
 		}
-		all = append(all, ev)
+		events = append(events, ev)
 	}
 	switch {
 	case at > run.Head:
@@ -54,7 +54,7 @@ func cutJournal(ctx context.Context, db *memory.DB, id plan.RunID, at int64) (pr
 	case end == 0:
 		return prefix{}, fmt.Errorf("run %s has no moment from which a run could go on", id)
 	}
-	p := prefix{run: &engine.Run{}, events: all[:end]}
+	p := prefix{run: &engine.Run{}, events: events[:end]}
 	for _, ev := range p.events {
 		p.run.Apply(ev)
 	}
@@ -148,12 +148,12 @@ func (h *Host) forkTree(
 	if err != nil {
 		return nil, err
 	}
-	var was stored
-	if err := json.Unmarshal(start.Config, &was); err != nil {
+	var previous stored
+	if err := json.Unmarshal(start.Config, &previous); err != nil {
 		return nil, wrap("read the settings the run was started with", err)
 	}
 	if isForeign {
-		if was.Config, err = h.Settings(repo.Root(), config.Config{}); err != nil {
+		if previous.Config, err = h.Settings(repo.Root(), config.Config{}); err != nil {
 			return nil, err
 		}
 	}
@@ -162,7 +162,7 @@ func (h *Host) forkTree(
 		Base:    start.Base,
 		Tree:    run.Tree(),
 		Written: true,
-		Include: was.WorktreeInclude,
+		Include: previous.WorktreeInclude,
 	})
 	if err != nil {
 		return nil, err
@@ -227,23 +227,23 @@ func inherit(
 		switch b := ev.Body.(type) {
 		case plan.RunStart:
 			if a := start.Against; a != nil {
-				kept, err := repo.Keep(ctx, id, labelBase, a.Tree)
+				snapshot, err := repo.Keep(ctx, id, labelBase, a.Tree)
 				if err != nil {
 					return nil, err
 				}
 				own := *a
-				own.Kept, start.Against = kept.Ref, &own
+				own.Kept, start.Against = snapshot.Ref, &own
 			}
 			ev.Body = start
 		case plan.UsageReport:
 			b.Inherited = true
 			ev.Body = b
 		case plan.Snapshot:
-			kept, err := repo.Keep(ctx, id, b.Label, b.Tree)
+			snapshot, err := repo.Keep(ctx, id, b.Label, b.Tree)
 			if err != nil {
 				return nil, err
 			}
-			ev.Body = kept
+			ev.Body = snapshot
 		}
 		events = append(events, ev)
 	}

@@ -29,12 +29,12 @@ func (p GCPolicy) Choose(
 	used int64,
 	now time.Time,
 ) []memory.RunInfo {
-	var gone, left []memory.RunInfo
+	var removed, left []memory.RunInfo
 	for i, r := range runs {
 		switch {
 		case i < p.Keep:
 		case p.KeepAlone, p.OlderThan > 0 && now.Sub(r.Updated) > p.OlderThan:
-			gone = append(gone, r)
+			removed = append(removed, r)
 			used -= sizes[r.ID]
 		default:
 			left = append(left, r)
@@ -44,10 +44,10 @@ func (p GCPolicy) Choose(
 		if p.MaxSize == 0 || used <= p.MaxSize {
 			break
 		}
-		gone = append(gone, r)
+		removed = append(removed, r)
 		used -= sizes[r.ID]
 	}
-	return gone
+	return removed
 }
 
 // Collected is one run that gc removes, in its JSON form.
@@ -60,14 +60,14 @@ type Collected struct {
 }
 
 // Progress hears how far long work is: what was done to how many of what.
-type Progress func(did string, done, all int, what string)
+type Progress func(did string, done, total int, unit string)
 
 // Of is progress of one thing.
-func (p Progress) Of(did, what string) func(done, all int) {
+func (p Progress) Of(did, unit string) func(done, total int) {
 	if p == nil {
 		return nil
 	}
-	return func(done, all int) { p(did, done, all, what) }
+	return func(done, total int) { p(did, done, total, unit) }
 }
 
 // GC is what came of a collection.
@@ -134,8 +134,8 @@ func (h *Host) collect(ctx context.Context, p GCPolicy, dry, shrink bool, progre
 	if err != nil {
 		return out, err
 	}
-	gone := p.Choose(mayGo, sizes, out.Used, h.now())
-	out.Removed, err = removeRuns(ctx, db, newRefKeeper(h, db, runs, gone), gone, sizes, dry, progress)
+	removed := p.Choose(mayGo, sizes, out.Used, h.now())
+	out.Removed, err = removeRuns(ctx, db, newRefKeeper(h, db, runs, removed), removed, sizes, dry, progress)
 	faults = append(faults, err)
 	out.Kept = len(runs) - len(out.Removed)
 	if ctx.Err() != nil {
@@ -163,16 +163,16 @@ func removeRuns(
 	ctx context.Context,
 	db *memory.DB,
 	keeper *refKeeper,
-	gone []memory.RunInfo,
+	runs []memory.RunInfo,
 	sizes map[plan.RunID]int64,
 	dry bool,
 	progress Progress,
 ) (removed []Collected, err error) {
-	removed = make([]Collected, 0, len(gone))
+	removed = make([]Collected, 0, len(runs))
 	var faults []error
-	hidden, refs := idsOf(gone), map[plan.RunID]int{}
+	hidden, refs := idsOf(runs), map[plan.RunID]int{}
 	if dry {
-		refs, err = keeper.forget(ctx, gone, dry)
+		refs, err = keeper.forget(ctx, runs, dry)
 	} else {
 		hidden, err = db.Hide(ctx, hidden...)
 	}
@@ -186,7 +186,7 @@ func removeRuns(
 	for _, id := range hidden {
 		went[id] = true
 	}
-	for _, r := range gone {
+	for _, r := range runs {
 		if !went[r.ID] {
 			continue
 		}

@@ -26,9 +26,9 @@ type keptRefs struct {
 	labels map[plan.RunID][]string // that may go
 }
 
-func newRefKeeper(h *Host, db *memory.DB, runs, gone []memory.RunInfo) *refKeeper {
+func newRefKeeper(h *Host, db *memory.DB, runs, removed []memory.RunInfo) *refKeeper {
 	going := map[plan.RunID]bool{}
-	for _, r := range gone {
+	for _, r := range removed {
 		going[r.ID] = true
 	}
 	k := &refKeeper{
@@ -57,7 +57,7 @@ func (k *refKeeper) forget(ctx context.Context, runs []memory.RunInfo, dryRun bo
 	}
 	var faults []error
 	for repo, ids := range ofRepo {
-		kept, err := k.unreferenced(ctx, repo)
+		unused, err := k.unreferenced(ctx, repo)
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -65,10 +65,10 @@ func (k *refKeeper) forget(ctx context.Context, runs []memory.RunInfo, dryRun bo
 		for some := range slices.Chunk(ids, forgetAtOnce) {
 			labels := map[plan.RunID][]string{}
 			for _, id := range some {
-				labels[id] = kept.labels[id]
+				labels[id] = unused.labels[id]
 			}
-			if kept.repo != nil && !dryRun {
-				if err := kept.repo.ForgetAll(ctx, labels); err != nil {
+			if unused.repo != nil && !dryRun {
+				if err := unused.repo.ForgetAll(ctx, labels); err != nil {
 					faults = append(faults, err)
 					continue
 				}
@@ -84,16 +84,16 @@ func (k *refKeeper) forget(ctx context.Context, runs []memory.RunInfo, dryRun bo
 // unreferenced are the snapshots of a repository that no run which stays refers to. Where it
 // is gone there are none.
 func (k *refKeeper) unreferenced(ctx context.Context, dir string) (*keptRefs, error) {
-	if kept, ok := k.repos[dir]; ok {
-		return kept, nil
+	if known, ok := k.repos[dir]; ok {
+		return known, nil
 	}
-	kept := &keptRefs{}
+	unused := &keptRefs{}
 	repo, err := k.open(ctx, dir)
 	switch refused := (*sandbox.StartError)(nil); {
 	case errors.As(err, &refused):
 		return nil, err
 	case err == nil:
-		all, err := repo.AllKept(ctx)
+		labelsOf, err := repo.AllKept(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -101,20 +101,20 @@ func (k *refKeeper) unreferenced(ctx context.Context, dir string) (*keptRefs, er
 		if err != nil {
 			return nil, err
 		}
-		kept = &keptRefs{
+		unused = &keptRefs{
 			repo:   repo,
 			labels: map[plan.RunID][]string{},
 		}
-		for id, labels := range all {
+		for id, labels := range labelsOf {
 			for _, label := range labels {
 				if !used["refs/plan/"+string(id)+"/"+label] {
-					kept.labels[id] = append(kept.labels[id], label)
+					unused.labels[id] = append(unused.labels[id], label)
 				}
 			}
 		}
 	}
-	k.repos[dir] = kept
-	return kept, nil
+	k.repos[dir] = unused
+	return unused, nil
 }
 
 // used are the snapshots that the runs of a repository which stay refer to.

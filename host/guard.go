@@ -63,9 +63,9 @@ func (b *beginnings) before() (string, time.Time) {
 	return b.origin, b.at
 }
 
-// here has a run that was begun elsewhere begin at a commit of this repository: of what
+// restartAt has a run that was begun elsewhere begin at a commit of this repository: of what
 // its journal says of the beginning nothing is known here, its time included.
-func (b *beginnings) here(commit string) {
+func (b *beginnings) restartAt(commit string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tree, b.origin, b.at = commit, commit, time.Time{}
@@ -311,10 +311,10 @@ func (g *guard) withSessionHooks(
 // withRules takes the rules and hooks from the files as they are now: a rule
 // that came into force since a run began holds for it, too. What hooks run in the
 // work tree is what was there when the run began.
-func withRules(cfg, was, now config.Config) config.Config {
-	cfg.Permission = now.Permission
-	cfg.Hooks = keepPins(now.Hooks, was.Hooks)
-	cfg.AutoApprove = now.AutoApprove
-	cfg.MCP = now.MCP // which hold no keys where they are kept with a run
+func withRules(cfg, previous, current config.Config) config.Config {
+	cfg.Permission = current.Permission
+	cfg.Hooks = keepPins(current.Hooks, previous.Hooks)
+	cfg.AutoApprove = current.AutoApprove
+	cfg.MCP = current.MCP // which hold no keys where they are kept with a run
 	return cfg
 }

@@ -65,15 +65,15 @@ func (h *heartbeat) close() {
 
 // beat says of what something runs, first after a while and then each minute, until
 // it is stopped. The events are like an earlier one.
-func (h *heartbeat) beat(like plan.Event, what string, first time.Duration) (stop func()) {
+func (h *heartbeat) beat(like plan.Event, subject string, first time.Duration) (stop func()) {
 	var ran time.Duration
 	say := func() {
-		text := what
+		text := subject
 		if ran > 0 {
-			text = fmt.Sprintf("%s: %s so far", what, ran)
+			text = fmt.Sprintf("%s: %s so far", subject, ran)
 		}
 		ev := like
-		ev.Seq, ev.Time, ev.Body = 0, h.now(), plan.Progress{Text: text, Of: what}
+		ev.Seq, ev.Time, ev.Body = 0, h.now(), plan.Progress{Text: text, Of: subject}
 		h.put(ev)
 	}
 	if first == 0 {

@@ -96,14 +96,14 @@ func checkPrograms(root, searched string, c config.Hook) error {
 	programs := programsOf(root, searched, c)
 	now, err := trust.Files(root, programs)
 	if err == nil && now != c.Digest {
-		what := strings.Join(programs, ", ")
+		names := strings.Join(programs, ", ")
 		if len(programs) == 0 {
-			what = "a file that is gone"
+			names = "a file that is gone"
 		}
 		err = fmt.Errorf(
 			"what it runs in the work tree (%s) is not what was there when the run began; look at it, and put it back "+
 				"or begin another run; a program outside the repository is out of the run's reach",
-			what,
+			names,
 		)
 	}
 	return err
@@ -127,17 +127,17 @@ func pinHooks(root, searched string, hooks []config.Hook) ([]config.Hook, error)
 
 // keepPins gives hooks what was noted of them when the run began. One that came
 // later has nothing: it may run what is outside the tree.
-func keepPins(now, was []config.Hook) []config.Hook {
+func keepPins(current, previous []config.Hook) []config.Hook {
 	type key struct{ event, tool, path, command string }
 	keyOf := func(h config.Hook) key { return key{h.Event, h.Tool, h.Path, h.Command} }
 	pins := map[key]string{}
-	for _, h := range was {
+	for _, h := range previous {
 		if h.From == config.FromUser {
 			pins[keyOf(h)] = h.Digest
 		}
 	}
-	out := make([]config.Hook, len(now))
-	for i, h := range now {
+	out := make([]config.Hook, len(current))
+	for i, h := range current {
 		if h.From == config.FromUser {
 			h.Digest = pins[keyOf(h)]
 		}

@@ -185,9 +185,9 @@ func (h *Host) withNotes(note func(string)) *Host {
 	if note == nil {
 		return h
 	}
-	other := *h
-	other.note = note
-	return &other
+	copied := *h
+	copied.note = note
+	return &copied
 }
 
 // NewRunID makes an id that is newer than all others.

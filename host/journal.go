@@ -132,18 +132,18 @@ func Fold(ctx context.Context, db *memory.DB, id plan.RunID, see func(plan.Event
 // Intact are the events before the first damage, which ends them and can be asked for
 // when they have been read.
 func Intact(events iter.Seq2[plan.Event, error]) (intact iter.Seq2[plan.Event, error], damage func() error) {
-	var found error
+	var damaged error
 	return func(yield func(plan.Event, error) bool) {
 		for ev, err := range events {
 			if memory.IsDamage(err) {
-				found = err
+				damaged = err
 				return
 			}
 			if !yield(ev, err) {
 				return
 			}
 		}
-	}, func() error { return found }
+	}, func() error { return damaged }
 }
 
 // PartOf chooses the events of a phase, "" for all, and of its attempt, 0 for all.

@@ -57,14 +57,14 @@ func (s *session) loadContext(ctx context.Context, start *plan.RunStart) ([]plan
 	if start.Context == "" {
 		return nil, nil
 	}
-	const what = "read the conversation the run was started from"
+	const action = "read the conversation the run was started from"
 	data, err := s.db.Blob(ctx, start.Context)
 	if err != nil {
-		return nil, wrap(what, err)
+		return nil, wrap(action, err)
 	}
 	var out []plan.Message
 	if err := json.Unmarshal(data, &out); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, fmt.Errorf("%s: %w", action, err)
 	}
 	return out, nil
 }

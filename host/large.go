@@ -47,20 +47,20 @@ func (h *Host) large(home, dir string) worktree.Large {
 
 // noteLog are the notes that are made once.
 type noteLog struct {
-	mu   sync.Mutex
-	said map[string]bool
+	mu    sync.Mutex
+	texts map[string]bool
 }
 
 // tellOnce reports whether a text comes for the first time.
 func (t *noteLog) tellOnce(text string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.said[text] {
+	if t.texts[text] {
 		return false
 	}
-	if t.said == nil {
-		t.said = map[string]bool{}
+	if t.texts == nil {
+		t.texts = map[string]bool{}
 	}
-	t.said[text] = true
+	t.texts[text] = true
 	return true
 }

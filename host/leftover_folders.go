@@ -45,11 +45,11 @@ func (l *leftovers) layers(context.Context) ([]Leftover, error) {
 }
 
 // folders are those of some prefixes that no process uses.
-func folders(in, what string, prefixes ...string) (out []Leftover) {
+func folders(in, kind string, prefixes ...string) (out []Leftover) {
 	for _, prefix := range prefixes {
 		for _, dir := range scratch.Left(in, prefix) {
 			out = append(out, Leftover{
-				Kind:  what,
+				Kind:  kind,
 				Name:  dir,
 				Bytes: sizeOf(dir),
 				remove: func(context.Context) error {

@@ -61,7 +61,7 @@ type leftovers struct {
 	runs  map[plan.RunID]memory.RunInfo
 	paths config.Paths
 	notes []intent.Entry
-	taken []*intent.Intent // of dead processes; held until the end, so that no other begins on them
+	held  []*intent.Intent // of dead processes; held until the end, so that no other begins on them
 	dry   bool
 	avoid func(path string) bool // see worktree.Open
 }
@@ -93,20 +93,20 @@ func (h *Host) Leftovers(ctx context.Context, dry bool) (out []Leftover, err err
 		return nil, err
 	}
 	defer func() {
-		for _, i := range l.taken {
+		for _, i := range l.held {
 			err = errors.Join(err, i.Leave())
 		}
 	}()
 	var faults []error
 	for _, k := range kinds() {
-		found, err := k.find(l, ctx)
+		leftovers, err := k.find(l, ctx)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("look for what is left (%s): %w", k.name, err))
 		}
 		if !dry {
-			removeAll(ctx, found)
+			removeAll(ctx, leftovers)
 		}
-		out = append(out, found...)
+		out = append(out, leftovers...)
 	}
 	return out, errors.Join(append(faults, l.dropNotes(ctx))...)
 }
@@ -170,9 +170,9 @@ func (l *leftovers) noted(ctx context.Context) (out []Leftover, err error) {
 		if !free {
 			continue // a process is at work on it, or was until now
 		}
-		l.taken = append(l.taken, i)
-		found, err := l.ofNote(ctx, i.Note)
-		out = append(out, found...)
+		l.held = append(l.held, i)
+		leftovers, err := l.ofNote(ctx, i.Note)
+		out = append(out, leftovers...)
 		faults = append(faults, err)
 	}
 	return out, errors.Join(faults...)
@@ -192,7 +192,7 @@ func (l *leftovers) ofNote(ctx context.Context, n intent.Note) ([]Leftover, erro
 	}
 	repo, err := worktree.Open(ctx, n.Repo, l.avoid)
 	if err != nil {
-		if _, gone := os.Lstat(n.Repo); !errors.Is(gone, fs.ErrNotExist) || n.Dir == "" {
+		if _, statErr := os.Lstat(n.Repo); !errors.Is(statErr, fs.ErrNotExist) || n.Dir == "" {
 			return nil, nil //nolint:nilerr // nothing is left where nothing is
 		}
 		return l.orphanTree(n), nil
@@ -215,11 +215,11 @@ func (l *leftovers) orphanTree(n intent.Note) []Leftover {
 }
 
 func ofRun(n intent.Note) string {
-	what := "which never began"
+	state := "which never began"
 	if n.Drop {
-		what = "whose work tree was being removed"
+		state = "whose work tree was being removed"
 	}
-	return fmt.Sprintf("run %s in %s, %s", n.Run, n.Repo, what)
+	return fmt.Sprintf("run %s in %s, %s", n.Run, n.Repo, state)
 }
 
 // fileOf is a file that was not whole when its process died.
@@ -269,11 +269,11 @@ func thingsOf(ctx context.Context, repo *worktree.Repo, n intent.Note) (out []Le
 	if n.Drop {
 		return out, nil
 	}
-	kept, err := repo.Kept(ctx, plan.RunID(n.Run))
-	if err != nil || len(kept) == 0 {
+	refs, err := repo.Kept(ctx, plan.RunID(n.Run))
+	if err != nil || len(refs) == 0 {
 		return out, err
 	}
-	labels := slices.Sorted(maps.Keys(kept))
+	labels := slices.Sorted(maps.Keys(refs))
 	return append(out, Leftover{
 		Kind:   "snapshots",
 		Name:   "refs/plan/" + n.Run,
@@ -290,8 +290,8 @@ func branchOf(repo *worktree.Repo, n intent.Note, elsewhere bool, before []Lefto
 		Name: n.Branch,
 		Of:   ofRun(n),
 		remove: func(ctx context.Context) error {
-			gone, err := repo.DropBranch(ctx, n.Branch, n.Base)
-			if err == nil && !gone {
+			dropped, err := repo.DropBranch(ctx, n.Branch, n.Base)
+			if err == nil && !dropped {
 				err = errors.New("git keeps it")
 			}
 			return err
@@ -312,14 +312,14 @@ func (l *leftovers) dropNotes(ctx context.Context) error {
 		return nil
 	}
 	var errs []error
-	for _, i := range l.taken {
+	for _, i := range l.held {
 		if left, err := l.ofNote(ctx, i.Note); err != nil || len(left) > 0 {
 			errs = append(errs, err, i.Leave())
 			continue
 		}
 		errs = append(errs, i.Done())
 	}
-	l.taken = nil
+	l.held = nil
 	return errors.Join(errs...)
 }
 
@@ -355,7 +355,7 @@ func (l *leftovers) locks(context.Context) ([]Leftover, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list the locks: %w", err)
 	}
-	gone := 0
+	removed := 0
 	for _, e := range entries {
 		name, isLock := strings.CutSuffix(e.Name(), ".lock")
 		_, isRun := l.runs[plan.RunID(name)]
@@ -367,15 +367,15 @@ func (l *leftovers) locks(context.Context) ([]Leftover, error) {
 			return nil, err
 		}
 		if free {
-			gone++
+			removed++
 		}
 	}
-	if gone == 0 {
+	if removed == 0 {
 		return nil, nil
 	}
 	return []Leftover{{
 		Kind:   "locks",
-		Name:   fmt.Sprintf("%d in %s", gone, l.paths.Locks),
+		Name:   fmt.Sprintf("%d in %s", removed, l.paths.Locks),
 		small:  true,
 		remove: func(context.Context) error { return nil }, // that was done while they were held
 	}}, nil

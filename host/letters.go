@@ -71,28 +71,28 @@ type Told struct {
 // step, and the next one that resumes it otherwise. What is said to a final run begins
 // one that continues it. A decision, an answer or a wish that nothing waits for is
 // refused: it would lie in the inbox and decide about something that comes later.
-func (h *Host) Tell(ctx context.Context, id plan.RunID, l Letter) (told Told, err error) {
+func (h *Host) Tell(ctx context.Context, id plan.RunID, l Letter) (result Told, err error) {
 	db, err := h.DB(ctx)
 	if err != nil {
-		return told, err
+		return result, err
 	}
 	err = h.postBound(ctx, db, id, &l, func() error { return h.bind(ctx, db, id, &l) })
-	told.Kind = l.Kind
+	result.Kind = l.Kind
 	if errors.Is(err, memory.ErrEnded) && (l.Kind == Steer || l.Kind == FollowUp) {
 		text, err := h.continuationText(l.Text)
 		if err == nil {
 			err = h.requireTreeOf(ctx, id)
 		}
 		if err == nil {
-			told.Continuation, err = h.postContinuation(ctx, db, id, text)
+			result.Continuation, err = h.postContinuation(ctx, db, id, text)
 		}
-		return told, err
+		return result, err
 	}
 	if err != nil {
-		return told, err
+		return result, err
 	}
-	told.Driver, _ = db.Holder(id)
-	return told, nil
+	result.Driver, _ = db.Holder(id)
+	return result, nil
 }
 
 // continuationText is what is said to a final run, as the request of the next one.
@@ -105,7 +105,7 @@ func (h *Host) continuationText(text string) (string, error) {
 // the other was.
 func (h *Host) postBound(ctx context.Context, db *memory.DB, id plan.RunID, l *Letter, bind func() error) error {
 	for {
-		seen, err := db.LastLetter(ctx)
+		last, err := db.LastLetter(ctx)
 		if err != nil {
 			return wrap("look into the inbox", err)
 		}
@@ -115,7 +115,7 @@ func (h *Host) postBound(ctx context.Context, db *memory.DB, id plan.RunID, l *L
 		if !l.Kind.decides() {
 			return h.post(ctx, db, id, *l)
 		}
-		if err := h.postSeen(ctx, db, id, *l, seen); !errors.Is(err, memory.ErrTold) {
+		if err := h.postSeen(ctx, db, id, *l, last); !errors.Is(err, memory.ErrTold) {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func (h *Host) post(ctx context.Context, db *memory.DB, id plan.RunID, l Letter)
 // postSeen is post for one that was written by what the inbox had up to the letter seen,
 // as [memory.DB.PostSeen]. Secrets and credentials in addresses are replaced on the way
 // in: the inbox is on disk.
-func (h *Host) postSeen(ctx context.Context, db *memory.DB, id plan.RunID, l Letter, seen int64) error {
+func (h *Host) postSeen(ctx context.Context, db *memory.DB, id plan.RunID, l Letter, last int64) error {
 	known := h.UserRedactor()
 	redact := func(text string) string { return userinfo.Redact(known(text)) }
 	l.Text = redact(strings.TrimSpace(l.Text))
@@ -138,7 +138,7 @@ func (h *Host) postSeen(ctx context.Context, db *memory.DB, id plan.RunID, l Let
 	if err != nil {
 		return fmt.Errorf("write the letter: %w", err)
 	}
-	_, err = db.PostSeen(ctx, id, string(l.Kind), data, seen)
+	_, err = db.PostSeen(ctx, id, string(l.Kind), data, last)
 	if errors.Is(err, memory.ErrEnded) {
 		return hint.Wrap(
 			fmt.Errorf("run %s is final, and nothing in it waits for that: %w", id, err),
@@ -221,7 +221,7 @@ type mailbox struct {
 	// asked is the question that the run waited with when this process went on with
 	// it, "" for none or for several. Letters of earlier programs do not name what
 	// they answer: it is this one, and never a later one.
-	asked string
+	question string
 	// before is the id of the last letter that may be such a one.
 	before int64
 }
@@ -241,7 +241,7 @@ func (h *Host) openMailbox(ctx context.Context, db *memory.DB, writer *memory.Wr
 		return m, err
 	}
 	if call, err := waits.find(Letter{Kind: Answer}); err == nil {
-		m.asked = call.Call
+		m.question = call.Call
 	}
 	for _, l := range letters {
 		m.before = max(m.before, l.ID)
@@ -269,8 +269,8 @@ func (m mailbox) Waiting(ctx context.Context) ([]loop.Letter, error) {
 		}
 		if isNameless(l) {
 			text.Call = noCall
-			if m.asked != "" && l.ID <= m.before {
-				text.Call = m.asked
+			if m.question != "" && l.ID <= m.before {
+				text.Call = m.question
 			}
 		}
 		out = append(out, loop.Letter{

@@ -113,8 +113,8 @@ func isHere(db *memory.DB, path string) bool {
 }
 
 // cloneHere is where this home has the clone that another one has at a path.
-func cloneHere(db *memory.DB, there string) string {
-	return filepath.Join(filepath.Dir(db.Path()), clones, filepath.Base(there))
+func cloneHere(db *memory.DB, elsewhere string) string {
+	return filepath.Join(filepath.Dir(db.Path()), clones, filepath.Base(elsewhere))
 }
 
 // clones is the folder of a home with the repositories that jobs name by URLs.
@@ -194,26 +194,26 @@ func (h *Host) settingsHere(
 	run *engine.Run,
 	tree string,
 	o Options,
-) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+) (previous stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
 	files, err := h.Settings(tree, config.Config{})
 	if err != nil {
-		return was, cfg, nil, err
+		return previous, cfg, nil, err
 	}
-	was, cfg, changed, err = h.foreignSettings(run, files, o)
+	previous, cfg, changed, err = h.foreignSettings(run, files, o)
 	if err != nil {
-		return was, cfg, nil, err
+		return previous, cfg, nil, err
 	}
 	if changed == nil {
 		changed = &plan.SettingsChanged{Models: connect.PhaseModels(cfg)}
-		if _, changed.Config, err = flattenSettings(was); err != nil {
-			return was, cfg, nil, err
+		if _, changed.Config, err = flattenSettings(previous); err != nil {
+			return previous, cfg, nil, err
 		}
 	}
 	if changed.Machine, err = os.Hostname(); err != nil {
 		changed.Machine = "another"
 	}
 	changed.Changed = append([]string{"machine: taken up on " + changed.Machine}, changed.Changed...)
-	return was, cfg, changed, nil
+	return previous, cfg, changed, nil
 }
 
 // turnLabel is what the labels of snapshots after a turn begin with.
@@ -268,11 +268,11 @@ func (t *turnSnapshots) with(ctx context.Context, events []plan.Event) ([]plan.E
 	if at < 0 {
 		return events, nil
 	}
-	seen, err := t.repo.Look(ctx)
-	if err != nil || seen.Tree == t.tree {
+	state, err := t.repo.Look(ctx)
+	if err != nil || state.Tree == t.tree {
 		return events, err
 	}
-	snap, err := t.repo.SnapshotOf(ctx, events[at].Run, turnLabel+strconv.Itoa(t.count+1), seen)
+	snap, err := t.repo.SnapshotOf(ctx, events[at].Run, turnLabel+strconv.Itoa(t.count+1), state)
 	if err != nil {
 		return events, err
 	}

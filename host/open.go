@@ -31,8 +31,8 @@ func (h *Host) openRestored(
 	if err != nil {
 		return nil, err
 	}
-	starts := walls.StartsIn(paths.Home)
-	putBack, err := sandbox.RestoreStarts(starts)
+	programs := walls.StartsIn(paths.Home)
+	putBack, err := sandbox.RestoreStarts(programs)
 	if len(putBack) > 0 {
 		h.note("a run was killed that had changed what decides what git runs; it was put back: " +
 			strings.Join(putBack, ", "))
@@ -49,7 +49,7 @@ func (h *Host) openRestored(
 	if link := repo.GitLink(); link != "" {
 		about = append(about, link)
 	}
-	if err := sandbox.CheckStart(starts, about...); err != nil {
+	if err := sandbox.CheckStart(programs, about...); err != nil {
 		return nil, err
 	}
 	return repo.WithLarge(h.large(paths.Home, repo.Root())), nil

@@ -58,8 +58,8 @@ func reasonOf(run *engine.Run) string {
 // and checks that do not pass.
 func openPoints(run *engine.Run) string {
 	var out strings.Builder
-	item := func(what, text string) {
-		fmt.Fprintf(&out, "- %s: %s\n", what, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  "))
+	item := func(label, text string) {
+		fmt.Fprintf(&out, "- %s: %s\n", label, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  "))
 	}
 	for _, g := range run.Gaps {
 		if g.Open() {
@@ -73,13 +73,13 @@ func openPoints(run *engine.Run) string {
 	}
 	if n := len(run.Verdicts); n > 0 {
 		last := run.Verdicts[n-1]
-		for what, list := range map[string][]string{
+		for label, list := range map[string][]string{
 			"left open by the implementer": last.Open,
 			"accepted by the plan":         last.Accepted,
 			"remark of the reviewer":       last.Notes,
 		} {
 			for _, text := range list {
-				item(what, text)
+				item(label, text)
 			}
 		}
 	}

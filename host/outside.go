@@ -29,13 +29,13 @@ func (s *session) openToolbox(paths config.Paths, root string) *toolbox.Toolbox 
 	cfg.Tree = func() string { return s.repo.Root() }
 	cfg.Room = func(ctx context.Context, p plan.Phase) (phases.Room, error) { return s.walls.ToolRoom(ctx, p) }
 	cfg.Secret = func(key string) { s.secrets.Add(config.Secret{Name: "KEY", Value: key}) }
-	cfg.Used = func(ctx context.Context, p plan.Phase, tool string, took time.Duration, failed bool) {
+	cfg.Used = func(ctx context.Context, p plan.Phase, tool string, duration time.Duration, failed bool) {
 		use := memory.ToolUse{
 			Tool:  tool,
 			Repo:  s.about,
 			Phase: p,
 			Use:   memory.ToolCalled,
-			Took:  took,
+			Took:  duration,
 		}
 		if failed {
 			use.Use = memory.ToolFailed
@@ -139,17 +139,17 @@ func (s *session) outside() func(plan.Phase) *outside.Set {
 
 // askForServer puts what a server wants to know to the person, one question after the other.
 func (s *session) askForServer() func(context.Context, mcp.Question) mcp.Answer {
-	var one sync.Mutex
+	var asking sync.Mutex
 	return func(ctx context.Context, q mcp.Question) mcp.Answer {
-		one.Lock()
-		defer one.Unlock()
-		asked := plan.WaitingCall{
+		asking.Lock()
+		defer asking.Unlock()
+		call := plan.WaitingCall{
 			Call:     "server",
 			Name:     "ask",
 			Question: q.Text,
 			Options:  q.Options,
 		}
-		end := engine.End{Parked: &plan.Parked{Reason: plan.ParkQuestion, Waiting: []plan.WaitingCall{asked}}}
+		end := engine.End{Parked: &plan.Parked{Reason: plan.ParkQuestion, Waiting: []plan.WaitingCall{call}}}
 		letters, ok := s.face.Person.Decide(ctx, end, nil)
 		if !ok || len(letters) == 0 || letters[0].Kind != Answer {
 			return mcp.Answer{}

@@ -81,19 +81,19 @@ func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m App
 	}
 	if how.Undo {
 		out.Result = ResultUndone
-		commit, moved, err := undoLast(ctx, repo, run.ID, opts)
+		commit, merge, err := undoLast(ctx, repo, run.ID, opts)
 		out.Commit = commit
-		return out.finish(moved, step{}, err, instead+"; a commit is taken back by hand with git revert")
+		return out.finish(merge, step{}, err, instead+"; a commit is taken back by hand with git revert")
 	}
 	left, to, err := h.restoreEnds(ctx, db, repo, run, how)
 	if err != nil {
 		return m, err
 	}
-	var made step
-	opts.Keep = keepBothSides(ctx, repo, run.ID, "restore", &made)
-	moved, err := repo.Restore(ctx, left, to.Tree, opts)
-	err = dropUnmade(ctx, repo, run.ID, made, err)
-	if err == nil && moved.Before == moved.After {
+	var undoStep step
+	opts.Keep = keepBothSides(ctx, repo, run.ID, "restore", &undoStep)
+	merge, err := repo.Restore(ctx, left, to.Tree, opts)
+	err = dropUnmade(ctx, repo, run.ID, undoStep, err)
+	if err == nil && merge.Before == merge.After {
 		out.Result = ResultNothing
 	}
 	if err == nil && !run.State.Final() {
@@ -102,7 +102,7 @@ func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m App
 				"earlier moment instead",
 		)
 	}
-	return out.finish(moved, made, err, instead)
+	return out.finish(merge, undoStep, err, instead)
 }
 
 // restoreTree opens the work tree that is to be changed: the run's, or the one
@@ -115,11 +115,11 @@ func (h *Host) restoreTree(ctx context.Context, run *engine.Run, how Restore) (*
 	if err != nil {
 		return nil, err
 	}
-	kept, err := repo.Kept(ctx, run.ID)
+	refs, err := repo.Kept(ctx, run.ID)
 	if err != nil {
 		return nil, err
 	}
-	if was := steps(kept); len(was) > 0 && was[len(was)-1].kind == "restore" {
+	if done := steps(refs); len(done) > 0 && done[len(done)-1].kind == "restore" {
 		return h.treeOf(ctx, run)
 	}
 	if how.Dir != "" {

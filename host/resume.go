@@ -37,7 +37,7 @@ func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) 
 }
 
 // resume is [Host.Resume], of a run that another machine has driven where it has moved.
-func (h *Host) resume(ctx context.Context, id plan.RunID, o Options, moved bool, face Face) (_ End, err error) {
+func (h *Host) resume(ctx context.Context, id plan.RunID, o Options, fromElsewhere bool, face Face) (_ End, err error) {
 	h = h.withNotes(face.Note)
 	db, err := h.DB(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (h *Host) resume(ctx context.Context, id plan.RunID, o Options, moved bool,
 				"`plan resume %s --accept-drift` goes on with a changed tree.", id, id),
 		)
 	}
-	return h.goOn(ctx, db, writer, run, past, from, o, moved, face)
+	return h.resumeOwned(ctx, db, writer, run, past, from, o, fromElsewhere, face)
 }
 
 // mirroredError refuses to go on with a run that goes on by the workers of a queue alone.
@@ -103,17 +103,17 @@ func (h *Host) lookAgain(
 	repo *worktree.Repo,
 	run *engine.Run,
 ) (head string, instructions []worktree.Instruction, err error) {
-	var asked errgroup.Group // each is a git process, and most of its time is spent in starting
-	asked.Go(func() error { return requireSnapshots(ctx, repo, run) })
-	asked.Go(func() (err error) {
+	var group errgroup.Group // each is a git process, and most of its time is spent in starting
+	group.Go(func() error { return requireSnapshots(ctx, repo, run) })
+	group.Go(func() (err error) {
 		head, err = repo.Head(ctx)
 		return err
 	})
-	asked.Go(func() (err error) {
+	group.Go(func() (err error) {
 		instructions, err = repo.Instructions(ctx)
 		return err
 	})
-	if err := asked.Wait(); err != nil {
+	if err := group.Wait(); err != nil {
 		return "", nil, err //nolint:wrapcheck // it is our own
 	}
 	if a := run.Start.Against; a != nil {
@@ -122,9 +122,9 @@ func (h *Host) lookAgain(
 	return head, instructions, err
 }
 
-// goOn drives a run that is owned and folded from its past, of which a part may have
+// resumeOwned drives a run that is owned and folded from its past, of which a part may have
 // been written elsewhere.
-func (h *Host) goOn(
+func (h *Host) resumeOwned(
 	ctx context.Context,
 	db *memory.DB,
 	writer *memory.Writer,
@@ -132,20 +132,20 @@ func (h *Host) goOn(
 	past []plan.Event,
 	from story,
 	o Options,
-	moved bool,
+	fromElsewhere bool,
 	face Face,
 ) (_ End, err error) {
 	isForeign := from.isForeign() && !hasOwnSettings(past, from.upTo)
-	was, cfg, changed, err := h.resumeSettings(run, isForeign, o)
+	previous, cfg, changed, err := h.resumeSettings(run, isForeign, o)
 	if err != nil {
 		return End{}, err
 	}
-	repo, err := h.reopenTree(ctx, db, run, cfg.WorktreeInclude, moved)
+	repo, err := h.reopenTree(ctx, db, run, cfg.WorktreeInclude, fromElsewhere)
 	if err != nil {
 		return End{}, err
 	}
-	if moved {
-		if was, cfg, changed, err = h.settingsHere(run, repo.Root(), o); err != nil {
+	if fromElsewhere {
+		if previous, cfg, changed, err = h.settingsHere(run, repo.Root(), o); err != nil {
 			return End{}, err
 		}
 	}
@@ -176,7 +176,7 @@ func (h *Host) goOn(
 	o.Replan = s.redactRead(o.Replan)
 	s.guard.observe(past...)
 	if from.isForeign() {
-		s.guard.began.here(head)
+		s.guard.began.restartAt(head)
 	}
 	kit, err := s.kitOf(ctx, run.Start, from)
 	if err != nil {
@@ -186,7 +186,7 @@ func (h *Host) goOn(
 	if err != nil {
 		return End{}, err
 	}
-	ph, err := s.newPhases(kit, head, instructions, was.PlanOnly)
+	ph, err := s.newPhases(kit, head, instructions, previous.PlanOnly)
 	if err != nil {
 		return End{}, err
 	}
@@ -201,8 +201,8 @@ func (h *Host) goOn(
 		past:         past,
 		story:        from,
 		context:      frozen,
-		planOnly:     was.PlanOnly,
-		checksByFlag: was.ChecksByFlag || len(o.Settings.Checks.Required) > 0,
+		planOnly:     previous.PlanOnly,
+		checksByFlag: previous.ChecksByFlag || len(o.Settings.Checks.Required) > 0,
 		options:      o,
 		settings:     changed,
 	})
@@ -214,16 +214,16 @@ func (h *Host) resumeSettings(
 	run *engine.Run,
 	isForeign bool,
 	o Options,
-) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+) (previous stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
 	files, err := h.Settings(run.Start.Repo, config.Config{})
 	if err != nil {
-		return was, cfg, nil, err
+		return previous, cfg, nil, err
 	}
 	if isForeign {
 		return h.foreignSettings(run, files, o)
 	}
-	was, cfg, changed, err = h.keptSettings(run, files, o)
-	return was, withRules(cfg, was.Config, files), changed, err
+	previous, cfg, changed, err = h.keptSettings(run, files, o)
+	return previous, withRules(cfg, previous.Config, files), changed, err
 }
 
 // keptSettings are those the run went on with before, under what the options say
@@ -234,28 +234,28 @@ func (h *Host) keptSettings(
 	run *engine.Run,
 	files config.Config,
 	o Options,
-) (was stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
-	if was, err = storedSettings(run); err != nil {
-		return was, cfg, nil, err
+) (previous stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+	if previous, err = storedSettings(run); err != nil {
+		return previous, cfg, nil, err
 	}
-	cfg = connect.KeepServers(was.Config, files)
-	now := was
+	cfg = connect.KeepServers(previous.Config, files)
+	now := previous
 	now.Config = o.applyTo(cfg)
-	now.ChecksByFlag = was.ChecksByFlag || len(o.Settings.Checks.Required) > 0
-	if changed, err = compareSettings(was, now); err != nil {
-		return was, cfg, nil, err
+	now.ChecksByFlag = previous.ChecksByFlag || len(o.Settings.Checks.Required) > 0
+	if changed, err = compareSettings(previous, now); err != nil {
+		return previous, cfg, nil, err
 	}
 	if url := h.Getenv("OPENAI_BASE_URL"); url != "" {
 		cfg.BaseURL = url
 	}
 	cfg = o.applyTo(cfg)
-	return was, cfg, changed, connect.RequireProviders(was.Config, cfg)
+	return previous, cfg, changed, connect.RequireProviders(previous.Config, cfg)
 }
 
 // storedSettings are those that the run went on with before.
-func storedSettings(run *engine.Run) (was stored, err error) {
-	err = json.Unmarshal(settingsData(run), &was)
-	return was, wrap("read the settings the run was started with", err)
+func storedSettings(run *engine.Run) (previous stored, err error) {
+	err = json.Unmarshal(settingsData(run), &previous)
+	return previous, wrap("read the settings the run was started with", err)
 }
 
 func settingsData(run *engine.Run) json.RawMessage {

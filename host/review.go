@@ -53,7 +53,7 @@ func (s *session) compareWith(ctx context.Context, r Review, b *beginning) error
 	if b.instructions, err = s.host.fromBefore(ctx, s.repo, b.since.Tree, b.instructions); err != nil {
 		return err
 	}
-	kept, err := s.repo.Holding(b.making.File()).Keep(ctx, b.id, labelBase, b.since.Tree)
+	snapshot, err := s.repo.Holding(b.making.File()).Keep(ctx, b.id, labelBase, b.since.Tree)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *session) compareWith(ctx context.Context, r Review, b *beginning) error
 		Commit:  b.since.Commit,
 		Tree:    b.since.Tree,
 		Ref:     b.since.Ref,
-		Kept:    kept.Ref,
+		Kept:    snapshot.Ref,
 		Claimed: r.claimed,
 	}
 	return nil
@@ -74,9 +74,9 @@ func (h *Host) fromBefore(
 	ctx context.Context,
 	repo *worktree.Repo,
 	base string,
-	all []worktree.Instruction,
+	instructions []worktree.Instruction,
 ) ([]worktree.Instruction, error) {
-	if len(all) == 0 {
+	if len(instructions) == 0 {
 		return nil, nil
 	}
 	now, err := repo.Tree(ctx)
@@ -88,7 +88,7 @@ func (h *Host) fromBefore(
 		return nil, err
 	}
 	var out []worktree.Instruction
-	for _, in := range all {
+	for _, in := range instructions {
 		if slices.Contains(changed, in.Path) {
 			h.note("the change touches " + in.Path + ", so the review does not go by what it says")
 			continue

@@ -115,7 +115,7 @@ type beginning struct {
 
 	survey
 	start plan.RunStart
-	given *plan.PlanDoc
+	doc   *plan.PlanDoc
 	kit   phases.Kit
 	blobs []plan.Blob
 }
@@ -196,7 +196,7 @@ func (s *session) begin(ctx context.Context, r Request, b beginning) (_ End, err
 		first:        b.first,
 		options:      r.Options,
 		begin: func(ctx context.Context, e *engine.Engine) error {
-			if err := e.Begin(ctx, b.id, b.job, b.start, b.given, b.blobs); err != nil || b.before == nil {
+			if err := e.Begin(ctx, b.id, b.job, b.start, b.doc, b.blobs); err != nil || b.before == nil {
 				return err
 			}
 			return s.db.SettleAfter(ctx, b.letter)
@@ -217,7 +217,7 @@ func (s *session) forgetBeginning(ctx context.Context, b beginning, surveyed fun
 	if s.began(ctx, b.id) {
 		return nil
 	}
-	if kept, err := b.source.Kept(ctx, b.id); found.first == nil && (err != nil || len(kept) == 0) {
+	if refs, err := b.source.Kept(ctx, b.id); found.first == nil && (err != nil || len(refs) == 0) {
 		return nil // git may have been stopped when it had kept it, and before it said so
 	}
 	labels := []string{engine.LabelStart}
@@ -281,9 +281,9 @@ func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed
 		b.start.Context = blob.Hash
 		b.blobs = append(b.blobs, blob)
 	}
-	b.start.Way, b.given = s.chooseWay(r, b.start)
+	b.start.Way, b.doc = s.chooseWay(r, b.start)
 	if r.Plan != "" {
-		b.given, err = s.parsePlan(ctx, r.Plan, b.start.Base)
+		b.doc, err = s.parsePlan(ctx, r.Plan, b.start.Base)
 	}
 	return err
 }
@@ -300,12 +300,12 @@ func (s *session) chooseWay(r Request, start plan.RunStart) (string, *plan.PlanD
 	case r.Auto && !s.wantsPlan(r) && s.cfg.Way == plan.WayAuto:
 		c := phases.Candidate(start.Request)
 		way := "phased: " + c.Why()
-		given := (*plan.PlanDoc)(nil)
+		chosen := (*plan.PlanDoc)(nil)
 		if c.Certain {
-			way, given = "direct: "+c.Why(), &doc
+			way, chosen = "direct: "+c.Why(), &doc
 		}
 		s.host.note("auto: " + way)
-		return way, given
+		return way, chosen
 	}
 	return "", nil
 }

@@ -134,7 +134,7 @@ func (s *session) openWalls(ctx context.Context, paths config.Paths, learnAbout 
 	if err != nil {
 		return err
 	}
-	shown, err := s.shownFolders(ctx, paths, learnAbout)
+	folders, err := s.shownFolders(ctx, paths, learnAbout)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (s *session) openWalls(ctx context.Context, paths config.Paths, learnAbout 
 		Env:        s.cfg.ForChildren(h.environ),
 		Home:       paths.Home,
 		Homes:      h.Homes(),
-		Shown:      shown,
+		Shown:      folders,
 		Now:        h.now,
 		Note:       h.note,
 		CopyTree:   s.copyTree,

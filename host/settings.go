@@ -170,8 +170,8 @@ func (h *Host) trustStore(paths config.Paths) *trust.Store {
 func (h *Host) trustedItems(paths config.Paths, root string) func(trust.Item) bool {
 	store := h.trustStore(paths)
 	noted := false
-	return func(it trust.Item) bool {
-		ok, err := store.Trusted(root, it.Kind, it.Path, it.Digest)
+	return func(item trust.Item) bool {
+		ok, err := store.Trusted(root, item.Kind, item.Path, item.Digest)
 		if err != nil && !noted {
 			noted = true
 			h.note(fmt.Sprintf("nothing of the repository is trusted: %v", err))

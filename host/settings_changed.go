@@ -11,12 +11,12 @@ import (
 
 // compareSettings says what is different between two settings of a run; nil
 // for nothing. They are kept without what may be a key.
-func compareSettings(was, now stored) (*plan.SettingsChanged, error) {
-	before, _, err := flattenSettings(was)
+func compareSettings(previous, current stored) (*plan.SettingsChanged, error) {
+	before, _, err := flattenSettings(previous)
 	if err != nil {
 		return nil, err
 	}
-	after, data, err := flattenSettings(now)
+	after, data, err := flattenSettings(current)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func compareSettings(was, now stored) (*plan.SettingsChanged, error) {
 	return &plan.SettingsChanged{
 		Changed: changed,
 		Config:  data,
-		Models:  connect.PhaseModels(now.Config),
+		Models:  connect.PhaseModels(current.Config),
 	}, nil
 }
 

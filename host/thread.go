@@ -60,9 +60,9 @@ func (h *Host) Threads(ctx context.Context) (map[plan.RunID]plan.RunID, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := continuations(ctx, db, false)
-	out := make(map[plan.RunID]plan.RunID, len(all))
-	for _, c := range all {
+	list, err := continuations(ctx, db, false)
+	out := make(map[plan.RunID]plan.RunID, len(list))
+	for _, c := range list {
 		out[c.Run] = c.from
 	}
 	return out, err
@@ -79,11 +79,11 @@ func (h *Host) ContinuedBy(ctx context.Context, id plan.RunID) (begun, waiting [
 		waiting bool
 		to      *[]plan.RunID
 	}{{false, &begun}, {true, &waiting}} {
-		all, err := continuations(ctx, db, of.waiting)
+		list, err := continuations(ctx, db, of.waiting)
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, c := range all {
+		for _, c := range list {
 			if c.from == id {
 				*of.to = append(*of.to, c.Run)
 			}
@@ -176,12 +176,12 @@ func (h *Host) worksHere(ctx context.Context, run *engine.Run) (bool, error) {
 // latestIn is the newest run of those that work in the own tree of a run: itself, or
 // one that continues it.
 func (h *Host) latestIn(ctx context.Context, db *memory.DB, run *engine.Run) (*engine.Run, error) {
-	all, err := continuations(ctx, db, false)
+	list, err := continuations(ctx, db, false)
 	if err != nil {
 		return nil, err
 	}
 	in, newest := []plan.RunID{run.ID}, run
-	for _, c := range all { // oldest first, so a run stands after the one it continues
+	for _, c := range list { // oldest first, so a run stands after the one it continues
 		if !slices.Contains(in, c.from) {
 			continue
 		}

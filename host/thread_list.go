@@ -38,8 +38,8 @@ func (h *Host) AsThreads(ctx context.Context, runs []memory.RunInfo) ([]Listed, 
 	out := make([]Listed, 0, len(runs))
 	for _, r := range runs {
 		root := rootOf(from, r.ID)
-		i, seen := at[root]
-		if !seen {
+		i, listed := at[root]
+		if !listed {
 			at[root] = len(out)
 			out = append(out, Listed{RunInfo: r, First: r, Runs: 1 + members[root], Waiting: begins[root]})
 			continue

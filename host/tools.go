@@ -12,12 +12,12 @@ import (
 
 // ListTools says which tools come from outside for the repository at dir. Sources that are not
 // known are asked, behind the walls of Explore; with refresh all are.
-func (h *Host) ListTools(ctx context.Context, dir string, refresh bool) (found []toolbox.Source, err error) {
+func (h *Host) ListTools(ctx context.Context, dir string, refresh bool) (sources []toolbox.Source, err error) {
 	err = h.withTools(ctx, dir, func(box *toolbox.Toolbox) (err error) {
-		found, err = box.List(ctx, plan.Explore, refresh)
+		sources, err = box.List(ctx, plan.Explore, refresh)
 		return err
 	})
-	return found, err
+	return sources, err
 }
 
 // TryTool calls a tool from outside once: behind the walls of Explore if it only reads, and
@@ -48,8 +48,8 @@ func (h *Host) ToolStats(ctx context.Context, dir string, all bool) ([]toolbox.S
 	if err != nil {
 		return nil, err
 	}
-	kept, err := db.ToolStats(ctx, root)
-	return toolbox.StatsOf(kept), err
+	stored, err := db.ToolStats(ctx, root)
+	return toolbox.StatsOf(stored), err
 }
 
 // WithServers adds servers of tools to the options of runs in dir that a program names
@@ -60,13 +60,13 @@ func (h *Host) WithServers(
 	dir string,
 	o Options,
 	prefix string,
-	given []config.NamedServer,
+	servers []config.NamedServer,
 ) (Options, error) {
 	settings, _, err := h.SettingsAt(ctx, dir)
 	if err != nil {
 		return o, err
 	}
-	if o.Settings.MCP, err = settings.ServersBeside(prefix, given); err != nil {
+	if o.Settings.MCP, err = settings.ServersBeside(prefix, servers); err != nil {
 		return o, hint.Usage("%v", err)
 	}
 	return o, nil

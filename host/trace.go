@@ -32,10 +32,10 @@ func (h *Host) SendTraces(ctx context.Context, id plan.RunID, address string) (s
 		}
 		t.Add(ev)
 	}
-	all := append(t.Take(), t.Open()...)
+	collected := append(t.Take(), t.Open()...)
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
-	return len(all), to.Send(ctx, client, all)
+	return len(collected), to.Send(ctx, client, collected)
 }
 
 // sendTraces sends the spans of a run that this process is done with, where the environment

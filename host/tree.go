@@ -29,18 +29,18 @@ func (h *Host) holdTree(ctx context.Context, repo *worktree.Repo, id plan.RunID)
 	if err != nil {
 		return nil, err
 	}
-	moved, found, err := repo.Finish(ctx, hold.Intent())
+	merge, found, err := repo.Finish(ctx, hold.Intent())
 	if err != nil {
 		return nil, errors.Join(err, hold.Close())
 	}
 	switch {
-	case found && len(moved.Paths) == 0:
+	case found && len(merge.Paths) == 0:
 		h.note(fmt.Sprintf("a command stopped in its work on %s; what it left in the way is gone", repo.Root()))
 	case found:
 		h.note(fmt.Sprintf(
 			"a command stopped while it changed the files of %s; the change is finished now (files: %d)",
 			repo.Root(),
-			len(moved.Paths),
+			len(merge.Paths),
 		))
 	}
 	return hold, nil
@@ -149,7 +149,7 @@ func (h *Host) reopenTree(
 	db *memory.DB,
 	run *engine.Run,
 	include []string,
-	moved bool,
+	fromElsewhere bool,
 ) (_ *worktree.Repo, err error) {
 	if run.Start.Worktree == "" {
 		return h.treeOf(ctx, run)
@@ -187,7 +187,7 @@ func (h *Host) reopenTree(
 	}
 	last := run.Snapshots[len(run.Snapshots)-1].Label
 	h.noteAll(notes)
-	if moved {
+	if fromElsewhere {
 		h.note(fmt.Sprintf("taken up from another machine; the work tree was made from the snapshot %q", last))
 		return tree, nil
 	}
@@ -249,26 +249,26 @@ type survey struct {
 // on: git is a process for each of its answers. What it returns waits for them.
 func (s *session) surveyTree(ctx context.Context, b *beginning) (wait func() (survey, error)) {
 	var out survey
-	var asked errgroup.Group
+	var group errgroup.Group
 	if b.base == "" && s.repo != b.source { // with a base nothing is begun with but that commit
-		asked.Go(func() (err error) {
+		group.Go(func() (err error) {
 			out.standing, err = b.source.Standing(ctx)
 			return err
 		})
 	}
-	asked.Go(func() error {
-		found, err := s.repo.Survey(ctx)
+	group.Go(func() error {
+		survey, err := s.repo.Survey(ctx)
 		if err != nil {
 			return err
 		}
-		out.instructions = found.Instructions
+		out.instructions = survey.Instructions
 		if s.repo == b.source {
-			out.standing = found.Standing
+			out.standing = survey.Standing
 		}
-		if found.State.Tree == "" {
+		if survey.State.Tree == "" {
 			return nil
 		}
-		snap, err := s.repo.Holding(b.making.File()).SnapshotOf(ctx, b.id, engine.LabelStart, found.State)
+		snap, err := s.repo.Holding(b.making.File()).SnapshotOf(ctx, b.id, engine.LabelStart, survey.State)
 		if err == nil {
 			out.first = &snap
 		}
@@ -276,7 +276,7 @@ func (s *session) surveyTree(ctx context.Context, b *beginning) (wait func() (su
 	})
 	return func() (survey, error) {
 		defer s.host.sayReading(s.repo.Root())()
-		err := asked.Wait()
+		err := group.Wait()
 		return out, err //nolint:wrapcheck // worktree's
 	}
 }
@@ -331,14 +331,14 @@ func (t *snapshots) Diff(ctx context.Context, from, to string) (string, error) {
 // removal: that goes on in the background, and what it does not get done is swept
 // up by a later process.
 func (s *session) copyTree(ctx context.Context) (dir string, remove func() error, err error) {
-	type made struct {
+	type newPlace struct {
 		view *worktree.View
 		err  error
 	}
-	done := make(chan made, 1)
+	done := make(chan newPlace, 1)
 	go func() {
 		view, err := s.repo.View(ctx)
-		done <- made{view, err}
+		done <- newPlace{view, err}
 	}()
 	select {
 	case m := <-done:

@@ -99,8 +99,8 @@ func (t Trust) Items() ([]trust.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, it := range items {
-		if items[i].Trusted, err = t.store.Trusted(t.root, it.Kind, it.Path, it.Digest); err != nil {
+	for i, item := range items {
+		if items[i].Trusted, err = t.store.Trusted(t.root, item.Kind, item.Path, item.Digest); err != nil {
 			return nil, err
 		}
 	}
@@ -114,15 +114,15 @@ func (t Trust) Decide(ctx context.Context, ask func(trust.Item) bool) (items []t
 	if items, err = t.Items(); err != nil {
 		return nil, 0, err
 	}
-	for i, it := range items {
-		if it.Trusted {
+	for i, item := range items {
+		if item.Trusted {
 			continue
 		}
-		if it.Digest == "" || !ask(it) {
+		if item.Digest == "" || !ask(item) {
 			left++
 			continue
 		}
-		if err := t.store.Trust(ctx, t.root, it); err != nil {
+		if err := t.store.Trust(ctx, t.root, item); err != nil {
 			return nil, 0, err
 		}
 		items[i].Trusted = true

@@ -21,11 +21,11 @@ func (s step) label(side string) string { return fmt.Sprintf("undo-%d-%s-%s", s.
 
 // steps lists what commands changed for a run and what was not undone, oldest
 // first.
-func steps(kept map[string]string) []step {
+func steps(refs map[string]string) []step {
 	var out []step
-	for n := 1; n <= len(kept); n++ {
+	for n := 1; n <= len(refs); n++ {
 		for _, kind := range []string{"apply", "commit", "restore"} {
-			if s := (step{n, kind}); kept[s.label("after")] != "" {
+			if s := (step{n, kind}); refs[s.label("after")] != "" {
 				out = append(out, s)
 			}
 		}
@@ -40,24 +40,24 @@ func keepBothSides(
 	repo *worktree.Repo,
 	id plan.RunID,
 	kind string,
-	made *step,
+	undoStep *step,
 ) func(before, after string) error {
 	return func(before, after string) error {
-		kept, err := repo.Kept(ctx, id)
+		refs, err := repo.Kept(ctx, id)
 		if err != nil {
 			return err
 		}
-		*made = step{n: 1, kind: kind}
-		if was := steps(kept); len(was) > 0 {
-			made.n = was[len(was)-1].n + 1
+		*undoStep = step{n: 1, kind: kind}
+		if done := steps(refs); len(done) > 0 {
+			undoStep.n = done[len(done)-1].n + 1
 			// A command that died before it touched a file has kept them already.
-			last := was[len(was)-1]
-			if last.kind == kind && kept[last.label("before")] == before && kept[last.label("after")] == after {
-				made.n = last.n
+			last := done[len(done)-1]
+			if last.kind == kind && refs[last.label("before")] == before && refs[last.label("after")] == after {
+				undoStep.n = last.n
 			}
 		}
 		for side, tree := range map[string]string{"before": before, "after": after} {
-			if _, err := repo.Keep(ctx, id, made.label(side), tree); err != nil {
+			if _, err := repo.Keep(ctx, id, undoStep.label(side), tree); err != nil {
 				return err
 			}
 		}
@@ -66,12 +66,12 @@ func keepBothSides(
 }
 
 // dropUnmade drops what was kept of a step that has failed and left all as it was.
-func dropUnmade(ctx context.Context, repo *worktree.Repo, id plan.RunID, made step, err error) error {
-	if err == nil || made.n == 0 || worktree.Halfway(err) {
+func dropUnmade(ctx context.Context, repo *worktree.Repo, id plan.RunID, undoStep step, err error) error {
+	if err == nil || undoStep.n == 0 || worktree.Halfway(err) {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	return errors.Join(err, repo.Forget(ctx, id, made.label("before"), made.label("after")))
+	return errors.Join(err, repo.Forget(ctx, id, undoStep.label("before"), undoStep.label("after")))
 }
 
 // undoLast takes the last step back. What was committed is taken back by a commit of
@@ -81,40 +81,40 @@ func undoLast(
 	repo *worktree.Repo,
 	id plan.RunID,
 	opts worktree.Options,
-) (commit string, moved worktree.MergeResult, err error) {
-	kept, err := repo.Kept(ctx, id)
+) (commit string, merge worktree.MergeResult, err error) {
+	refs, err := repo.Kept(ctx, id)
 	if err != nil {
-		return "", moved, err
+		return "", merge, err
 	}
-	was := steps(kept)
-	if len(was) == 0 {
-		return "", moved, hint.New(
+	done := steps(refs)
+	if len(done) == 0 {
+		return "", merge, hint.New(
 			fmt.Sprintf("nothing that `plan apply` or `plan restore` did for run %s is left to undo", id),
 			"`plan restore "+string(id)+" --to start` undoes the run itself.",
 		)
 	}
-	last := was[len(was)-1]
-	before, after := kept[last.label("before")], kept[last.label("after")]
+	last := done[len(done)-1]
+	before, after := refs[last.label("before")], refs[last.label("after")]
 	err = worktree.ErrNothing
 	if last.kind == "commit" {
 		message := fmt.Sprintf("Take back what plan applied\n\nIt was the change of run %s.", id)
-		commit, moved, err = repo.MergeCommit(ctx, after, before, message, opts)
+		commit, merge, err = repo.MergeCommit(ctx, after, before, message, opts)
 	}
 	if errors.Is(err, worktree.ErrNothing) { // no commit has it, so it is in the files alone
-		moved, err = repo.Restore(ctx, after, before, opts)
+		merge, err = repo.Restore(ctx, after, before, opts)
 	}
 	if err != nil || opts.Check {
-		return commit, moved, err
+		return commit, merge, err
 	}
 	if err = repo.Forget(ctx, id, last.label("after"), last.label("before")); err != nil {
-		err = fmt.Errorf("the change is undone (files: %d), but not noted as undone: %w", len(moved.Paths), err)
+		err = fmt.Errorf("the change is undone (files: %d), but not noted as undone: %w", len(merge.Paths), err)
 	}
-	return commit, moved, err
+	return commit, merge, err
 }
 
 // wasApplied says whether the change of a run was brought over and not taken back.
-func wasApplied(kept map[string]string) bool {
-	for _, s := range steps(kept) {
+func wasApplied(refs map[string]string) bool {
+	for _, s := range steps(refs) {
 		if s.kind != "restore" {
 			return true
 		}

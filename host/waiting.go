@@ -23,13 +23,13 @@ type pending struct {
 	// resolved says of those that were decided by whom and when.
 	resolved map[string]string
 	last     string   // the one of them that was decided last
-	told     []Letter // what the inbox has about them
+	letters  []Letter // what the inbox has about them
 }
 
 // undecided are those of open about which no decision has come yet.
 func (d *pending) undecided() []plan.WaitingCall {
 	return slices.DeleteFunc(slices.Clone(d.open), func(w plan.WaitingCall) bool {
-		return slices.ContainsFunc(d.told, func(l Letter) bool { return l.Call == w.Call && l.Digest == w.Digest })
+		return slices.ContainsFunc(d.letters, func(l Letter) bool { return l.Call == w.Call && l.Digest == w.Digest })
 	})
 }
 
@@ -120,7 +120,7 @@ func (d *pending) readLetters(letters []memory.Letter) {
 		if !Kind(l.Kind).decides() || json.Unmarshal(l.Data, &text) != nil {
 			continue
 		}
-		d.told = append(d.told, text)
+		d.letters = append(d.letters, text)
 		if d.resolved[text.Call] != "" {
 			continue
 		}
@@ -172,9 +172,9 @@ func (d *pending) asksSomething() bool {
 
 // find is what a letter is about.
 func (d *pending) find(l Letter) (plan.WaitingCall, error) {
-	id, what := d.run.ID, "call waits for a decision"
+	id, expected := d.run.ID, "call waits for a decision"
 	if l.Kind == Answer {
-		what = "question waits for an answer"
+		expected = "question waits for an answer"
 	}
 	isOther := func(w plan.WaitingCall) bool { return (w.Question != "") != (l.Kind == Answer) }
 	open := slices.DeleteFunc(slices.Clone(d.open), isOther)
@@ -185,12 +185,12 @@ func (d *pending) find(l Letter) (plan.WaitingCall, error) {
 		return l.Call != "" && w.Call != l.Call
 	})
 	how := fmt.Sprintf("`plan show %s` says how it stands; `plan tell %s TEXT` gives it guidance.", id, id)
-	switch was := d.resolved[l.Call]; {
+	switch resolution := d.resolved[l.Call]; {
 	case len(named) == 1:
 		return named[0], nil
-	case was != "":
+	case resolution != "":
 		return plan.WaitingCall{}, hint.New(
-			fmt.Sprintf("call %q does not wait in run %s: it was %s", l.Call, id, was),
+			fmt.Sprintf("call %q does not wait in run %s: it was %s", l.Call, id, resolution),
 			how,
 		)
 	case l.Call != "":
@@ -200,9 +200,9 @@ func (d *pending) find(l Letter) (plan.WaitingCall, error) {
 		)
 	case len(open) == 0 && d.last != "":
 		return plan.WaitingCall{}, hint.New(
-			fmt.Sprintf("no %s in run %s; call %s was %s", what, id, d.last, d.resolved[d.last]), how)
+			fmt.Sprintf("no %s in run %s; call %s was %s", expected, id, d.last, d.resolved[d.last]), how)
 	case len(open) == 0:
-		return plan.WaitingCall{}, hint.New(fmt.Sprintf("no %s in run %s", what, id), how)
+		return plan.WaitingCall{}, hint.New(fmt.Sprintf("no %s in run %s", expected, id), how)
 	}
 	return plan.WaitingCall{}, hint.New(
 		fmt.Sprintf("run %s waits with %d calls; say which one is meant: %s", id, len(open), callNames(open)),

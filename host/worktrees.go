@@ -123,7 +123,7 @@ func (h *Host) inspectTree(ctx context.Context, db *memory.DB, t *OwnedTree) err
 }
 
 func (t *OwnedTree) canGo(ctx context.Context, run *engine.Run) error {
-	kept, err := t.repo.Kept(ctx, run.ID)
+	refs, err := t.repo.Kept(ctx, run.ID)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (t *OwnedTree) canGo(ctx context.Context, run *engine.Run) error {
 	case origin == run.Tree():
 		t.Safe, t.Why = true, "the run changed nothing"
 		return nil
-	case run.ID == t.ID && wasApplied(kept):
+	case run.ID == t.ID && wasApplied(refs):
 		t.Safe, t.Why = true, "the change was applied"
 		return nil
 	}

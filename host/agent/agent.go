@@ -46,10 +46,10 @@ var ErrNotLent = errors.New("the ssh-agent cannot be lent")
 
 // Lent is a socket that is served.
 type Lent struct {
-	listener net.Listener
-	upstream string
-	hosts    [][]byte
-	all      sync.WaitGroup
+	listener      net.Listener
+	upstream      string
+	hosts         [][]byte
+	conversations sync.WaitGroup
 
 	mu    sync.Mutex
 	open  map[net.Conn]bool
@@ -76,7 +76,7 @@ func Lend(at, upstream string, hosts [][]byte) (*Lent, error) {
 		hosts:    hosts,
 		open:     map[net.Conn]bool{},
 	}
-	l.all.Go(l.accept)
+	l.conversations.Go(l.accept)
 	return l, nil
 }
 
@@ -89,7 +89,7 @@ func (l *Lent) Close() error {
 	}
 	l.mu.Unlock()
 	err := l.listener.Close()
-	l.all.Wait()
+	l.conversations.Wait()
 	return err //nolint:wrapcheck // names the socket
 }
 
@@ -100,7 +100,7 @@ func (l *Lent) accept() {
 			return
 		}
 		if l.keep(conn) {
-			l.all.Go(func() {
+			l.conversations.Go(func() {
 				defer l.drop(conn)
 				_ = l.serve(conn) // the client sees that it has ended
 			})
@@ -139,17 +139,17 @@ func (l *Lent) serve(client net.Conn) error {
 	defer l.drop(behind)
 	var sessions [][]byte // that a server among those named has begun
 	for {
-		asked, err := read(client)
+		request, err := read(client)
 		if err != nil {
 			return err
 		}
-		session, may := l.may(asked, sessions)
+		session, may := l.may(request, sessions)
 		if session != nil {
 			sessions = append(sessions, session)
 		}
 		answer := []byte{failure}
 		if may {
-			if err := write(behind, asked); err != nil {
+			if err := write(behind, request); err != nil {
 				return err
 			}
 			if answer, err = read(behind); err != nil {
@@ -167,12 +167,12 @@ func (l *Lent) serve(client net.Conn) error {
 
 // may reports whether the agent is to be asked. Session is one that was begun by a server
 // among those named.
-func (l *Lent) may(asked []byte, sessions [][]byte) (session []byte, may bool) {
-	if len(asked) == 0 {
+func (l *Lent) may(request []byte, sessions [][]byte) (session []byte, may bool) {
+	if len(request) == 0 {
 		return nil, false
 	}
-	in := reader{rest: asked[1:]}
-	switch asked[0] {
+	in := reader{rest: request[1:]}
+	switch request[0] {
 	case askKeys:
 		return nil, len(in.rest) == 0
 	case askToSign:

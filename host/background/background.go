@@ -191,11 +191,11 @@ func (r *Runs) Driven() []plan.RunID {
 // drive has a run driven in the background, and returns once something of that is
 // recorded.
 func (r *Runs) drive(id plan.RunID, work func(context.Context, host.Face) error) error {
-	moved := make(chan error, 1)
+	recorded := make(chan error, 1)
 	face := host.Face{
 		Show: func(ev plan.Event) {
 			if !ev.Live() {
-				offer(moved, nil)
+				offer(recorded, nil)
 			}
 			if r.config.See != nil {
 				r.config.See(ev)
@@ -207,13 +207,13 @@ func (r *Runs) drive(id plan.RunID, work func(context.Context, host.Face) error)
 	}
 	begun, err := r.Start(id, func(ctx context.Context) error {
 		err := work(ctx, face)
-		offer(moved, err)
+		offer(recorded, err)
 		return err
 	})
 	if err != nil || !begun {
 		return err
 	}
-	return <-moved
+	return <-recorded
 }
 
 // offer puts an error where one is waited for, if none was put there before.

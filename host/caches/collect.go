@@ -29,10 +29,10 @@ type Collected struct {
 
 // repositoryLayer is what is kept for one repository.
 type repositoryLayer struct {
-	dir  string
-	used time.Time
-	size int64
-	gone bool // the repository
+	dir      string
+	used     time.Time
+	size     int64
+	repoGone bool // the repository
 }
 
 // Collect removes the layers of repositories that are gone, those that were not used
@@ -56,7 +56,7 @@ func Collect(dir string, olderThan time.Duration, now time.Time, dry bool) (out 
 	}
 	var faults []error
 	for _, l := range layers { // the oldest first
-		if !l.gone && now.Sub(l.used) <= age && out.Used <= maxTotal {
+		if !l.repoGone && now.Sub(l.used) <= age && out.Used <= maxTotal {
 			out.Kept++
 			continue
 		}
@@ -95,7 +95,7 @@ func repositoryLayers(dir string) ([]repositoryLayer, error) {
 			return nil, err //nolint:wrapcheck // names the path
 		}
 		_, err = os.Stat(strings.TrimSpace(string(text))) //nolint:gosec // this program wrote it
-		l.gone = errors.Is(err, os.ErrNotExist)
+		l.repoGone = errors.Is(err, os.ErrNotExist)
 		l.used = info.ModTime()
 		l.size = sizeOf(l.dir, -1)
 		out = append(out, l)

@@ -55,18 +55,18 @@ func (c Connector) Keys(cfg config.Config) []Key {
 	cat := Catalog(cfg)
 	usual := c.defaultKey(cfg, cat)
 	out := []Key{usual}
-	shown := map[string]bool{}
+	listed := map[string]bool{}
 	if cfg.BaseURL == "" || cfg.Provider != "" {
-		shown[usual.Provider] = true
+		listed[usual.Provider] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Providers)) {
-		if !shown[name] {
+		if !listed[name] {
 			out = append(out, c.keyOf(cfg, cat, name))
-			shown[name] = true
+			listed[name] = true
 		}
 	}
 	for _, p := range cat.Providers() {
-		if !shown[p.Name] && p.KeyEnv != "" && c.getenv(p.KeyEnv) != "" {
+		if !listed[p.Name] && p.KeyEnv != "" && c.getenv(p.KeyEnv) != "" {
 			out = append(out, c.keyOf(cfg, cat, p.Name))
 		}
 	}

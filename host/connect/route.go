@@ -105,10 +105,10 @@ func CheckBudget(cfg config.Config, servers *provider.Set) error {
 	if err != nil {
 		return err
 	}
-	for m, what := range used {
+	for m, purpose := range used {
 		if entry, ok := servers.Entry(m); !ok || !entry.Priced {
 			return hint.New(
-				fmt.Sprintf("%s cannot be kept: the price of model %s (%s) is not known", limit, m, what),
+				fmt.Sprintf("%s cannot be kept: the price of model %s (%s) is not known", limit, m, purpose),
 				fmt.Sprintf("Give it one in config.toml: [models.%q] with input and output in USD per million "+
 					"tokens.", m))
 		}

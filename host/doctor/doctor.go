@@ -30,8 +30,8 @@ type Finding struct {
 }
 
 // Healthy reports whether nothing is missing that plan needs.
-func Healthy(found []Finding) bool {
-	for _, f := range found {
+func Healthy(findings []Finding) bool {
+	for _, f := range findings {
 		if !f.OK && f.Needed {
 			return false
 		}
@@ -61,12 +61,12 @@ func New(h *host.Host, dir string) Doctor {
 
 // All looks at everything.
 func (d Doctor) All(ctx context.Context, p Probe) []Finding {
-	found := []Finding{checkGit(ctx), d.checkShell(), d.checkRepo(ctx)}
-	found = append(found, d.checkWalls(ctx)...)
-	found = append(found, d.checkReach(ctx)...)
-	found = append(found, d.checkDB(ctx)...)
-	found = append(found, d.checkLeft(ctx)...)
-	return append(found, d.Models(ctx, p)...)
+	findings := []Finding{checkGit(ctx), d.checkShell(), d.checkRepo(ctx)}
+	findings = append(findings, d.checkWalls(ctx)...)
+	findings = append(findings, d.checkReach(ctx)...)
+	findings = append(findings, d.checkDB(ctx)...)
+	findings = append(findings, d.checkLeft(ctx)...)
+	return append(findings, d.Models(ctx, p)...)
 }
 
 // checkLeft says what killed processes have left, one finding each. Without a database

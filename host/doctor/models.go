@@ -161,7 +161,7 @@ func (d Doctor) tryModel(ctx context.Context, model loop.Model, servers *provide
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	began := d.now()
-	said, err := converse(ctx, model, name)
+	answer, err := converse(ctx, model, name)
 	if me, ok := loop.AsModelError(err); ok {
 		f.Detail, f.Do = fmt.Sprintf("%s: %v", nameAt(name, place), me), serverAdvice(place)
 		if me.Kind == loop.ErrNotFound {
@@ -177,13 +177,13 @@ func (d Doctor) tryModel(ctx context.Context, model loop.Model, servers *provide
 		return f
 	}
 	f.OK = true
-	f.Detail = fmt.Sprintf("%s: %s over the wire %s in %s; %s", nameAt(name, place), said.what, place.Wire,
+	f.Detail = fmt.Sprintf("%s: %s over the wire %s in %s; %s", nameAt(name, place), answer.subject, place.Wire,
 		d.now().Sub(began).Round(time.Millisecond), priceText(servers, name))
-	if !said.called {
+	if !answer.called {
 		f.OK, f.Needed = false, false
 		f.Do = "plan needs a model that calls tools; name another one."
 	}
-	for _, adjusted := range said.adjusted {
+	for _, adjusted := range answer.adjusted {
 		f.Detail += "; " + adjusted.String()
 	}
 	return f
@@ -192,7 +192,7 @@ func (d Doctor) tryModel(ctx context.Context, model loop.Model, servers *provide
 // conversation is what came of asking a model.
 type conversation struct {
 	called   bool
-	what     string
+	subject  string
 	adjusted []plan.Adjusted
 }
 
@@ -210,7 +210,7 @@ func converse(ctx context.Context, model loop.Model, name string) (conversation,
 	if err != nil {
 		return conversation{}, err
 	}
-	out := conversation{adjusted: first.Adjusted, what: "answered without calling the tool"}
+	out := conversation{adjusted: first.Adjusted, subject: "answered without calling the tool"}
 	calls := first.Message.Calls()
 	if len(calls) == 0 {
 		return out, nil
@@ -229,7 +229,7 @@ func converse(ctx context.Context, model loop.Model, name string) (conversation,
 	if err != nil {
 		return out, fmt.Errorf("at the second request: %w", err)
 	}
-	out.called, out.what = true, "called a tool and answered"
+	out.called, out.subject = true, "called a tool and answered"
 	out.adjusted = append(out.adjusted, second.Adjusted...)
 	return out, nil
 }

@@ -247,7 +247,7 @@ func npmLock(text string, origins []string) (out string, links []string, err err
 		)
 	}
 	for at, p := range in.Packages {
-		kept, err := npmPackage(p)
+		config, err := npmPackage(p)
 		if err != nil {
 			return "", nil, err
 		}
@@ -262,9 +262,9 @@ func npmLock(text string, origins []string) (out string, links []string, err err
 			return "", nil, fmt.Errorf("it names %q, and your settings name no such server", resolved)
 		}
 		if resolved != "" {
-			kept["resolved"] = resolved
+			config["resolved"] = resolved
 		}
-		in.Packages[at] = kept
+		in.Packages[at] = config
 	}
 	in.LockfileVersion, in.Version = 3, ""
 	data, err := json.Marshal(in)

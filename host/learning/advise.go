@@ -98,15 +98,15 @@ func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Reca
 		r.Error = err.Error()
 		return
 	}
-	all, err := l.ownFacts(ctx)
+	facts, err := l.ownFacts(ctx)
 	if err != nil {
 		r.Error = err.Error()
 		return
 	}
-	told := map[int64]bool{}
+	given := map[int64]bool{}
 	size := 0
-	for _, f := range all {
-		told[f.ID] = true
+	for _, f := range facts {
+		given[f.ID] = true
 		size += len(f.Text)
 	}
 	var used []int64
@@ -116,9 +116,9 @@ func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Reca
 		switch {
 		case h.Expired:
 			why = "expired"
-		case told[h.ID] && h.Score < minFactScore:
+		case given[h.ID] && h.Score < minFactScore:
 			continue // it is told with the rest
-		case told[h.ID]:
+		case given[h.ID]:
 		case h.Score < minFactScore:
 			why = "score"
 		case h.Matched == 0:
@@ -136,7 +136,7 @@ func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Reca
 			})
 			continue
 		}
-		if !told[h.ID] {
+		if !given[h.ID] {
 			related++
 			size += len(h.Text)
 		}
@@ -147,7 +147,7 @@ func (l *Learning) recallFacts(ctx context.Context, request string, r *plan.Reca
 			Score: h.Score,
 		})
 	}
-	for _, f := range all {
+	for _, f := range facts {
 		if !slices.Contains(used, f.ID) {
 			r.Facts = append(r.Facts, plan.Recalled{ID: f.ID, Text: f.Text})
 		}

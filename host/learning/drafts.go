@@ -145,6 +145,6 @@ func (l *Learning) WriteDraft(
 	if err != nil {
 		return nil, used, err
 	}
-	made, err := l.library.Rewrite(ctx, d, body)
-	return made, used, err
+	rewritten, err := l.library.Rewrite(ctx, d, body)
+	return rewritten, used, err
 }

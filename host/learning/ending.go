@@ -164,7 +164,7 @@ func (l *Learning) draftFromRuns(
 	runs []plan.RunID,
 	last []plan.Body,
 ) (*plan.SkillDraft, error) {
-	var all []auto.Evidence
+	var evidence []auto.Evidence
 	for _, run := range runs {
 		events := l.db.Events(ctx, run, memory.Query{})
 		if run == l.run {
@@ -177,16 +177,16 @@ func (l *Learning) draftFromRuns(
 		if err != nil {
 			return nil, fmt.Errorf("run %s: %w", run, err)
 		}
-		all = append(all, e)
+		evidence = append(evidence, e)
 	}
-	if len(all) < 2 {
+	if len(evidence) < 2 {
 		return nil, nil // one run has nothing in common with any other
 	}
 	c, _, err := l.readSkills(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return l.library.Draft(ctx, signature, all, c.Skills)
+	return l.library.Draft(ctx, signature, evidence, c.Skills)
 }
 
 // journalWith is the whole journal of the run that is driven, followed by what

@@ -31,7 +31,7 @@ type pastRun struct {
 
 // passage is a sentence or two of a run, as long as a fact.
 type passage struct {
-	what  string // which part of the run it is
+	part  string // which part of the run it is
 	text  string
 	terms []string
 }
@@ -52,9 +52,9 @@ func (l *Learning) Recall(ctx context.Context, query string) (string, error) {
 		out.WriteString(line + "\n")
 		return true
 	}
-	asked := telling(query)
+	words := telling(query)
 	hits, err := l.db.SearchFacts(ctx, memory.FactQuery{
-		Words: asked,
+		Words: words,
 		Repo:  l.repo,
 		Now:   l.now(),
 		Limit: askedFacts,
@@ -71,8 +71,8 @@ func (l *Learning) Recall(ctx context.Context, query string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, found := range relevantRuns(runs, skills.Terms(strings.Join(asked, " "))) {
-		r := found.run
+	for _, match := range relevantRuns(runs, skills.Terms(strings.Join(words, " "))) {
+		r := match.run
 		state := string(r.State)
 		if r.Parked != "" {
 			state = "parked"
@@ -82,8 +82,8 @@ func (l *Learning) Recall(ctx context.Context, query string) (string, error) {
 			oneline.CutBytes(l.redact(oneline.Of(first)), askedLine))) {
 			break
 		}
-		for _, p := range found.passages {
-			add(fmt.Sprintf("  %s: %s", p.what, oneline.CutBytes(l.redact(p.text), askedLine)))
+		for _, p := range match.passages {
+			add(fmt.Sprintf("  %s: %s", p.part, oneline.CutBytes(l.redact(p.text), askedLine)))
 		}
 	}
 	return out.String(), nil
@@ -133,35 +133,35 @@ func (r *pastRun) addEvent(body plan.Body) {
 		r.drop("verdict")
 		r.add("verdict", b.Word()+": "+b.Why)
 	case plan.GapChange:
-		what := "open gap"
+		part := "open gap"
 		if !b.Open() {
 			r.dropText("open gap", b.Gap.Gap)
-			what = "closed gap"
+			part = "closed gap"
 		}
-		r.add(what, b.Gap.Gap)
+		r.add(part, b.Gap.Gap)
 	}
 }
 
-func (r *pastRun) add(what, text string) {
+func (r *pastRun) add(part, text string) {
 	text = oneline.Of(text)
-	same := func(p passage) bool { return p.what == what && p.text == text }
+	same := func(p passage) bool { return p.part == part && p.text == text }
 	if text == "" || slices.ContainsFunc(r.passages, same) {
 		return
 	}
 	r.passages = append(r.passages, passage{
-		what:  what,
+		part:  part,
 		text:  text,
 		terms: skills.Terms(text),
 	})
 }
 
-func (r *pastRun) drop(what string) {
-	r.passages = slices.DeleteFunc(r.passages, func(p passage) bool { return p.what == what })
+func (r *pastRun) drop(part string) {
+	r.passages = slices.DeleteFunc(r.passages, func(p passage) bool { return p.part == part })
 }
 
-func (r *pastRun) dropText(what, text string) {
+func (r *pastRun) dropText(part, text string) {
 	text = oneline.Of(text)
-	r.passages = slices.DeleteFunc(r.passages, func(p passage) bool { return p.what == what && p.text == text })
+	r.passages = slices.DeleteFunc(r.passages, func(p passage) bool { return p.part == part && p.text == text })
 }
 
 // titleOfPlan is the first line of a plan that says something.
@@ -194,8 +194,8 @@ func relevantRuns(runs []pastRun, terms []string) []foundRun {
 	}
 	var out []foundRun
 	for _, r := range runs {
-		if found := r.about(terms, holding, len(runs)); found.score > 0 {
-			out = append(out, found)
+		if match := r.about(terms, holding, len(runs)); match.score > 0 {
+			out = append(out, match)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b foundRun) int { return cmp.Compare(b.score, a.score) })
@@ -205,7 +205,7 @@ func relevantRuns(runs []pastRun, terms []string) []foundRun {
 // about finds the passages that are about terms, of which each is held by so many of
 // all runs.
 func (r pastRun) about(terms []string, holding map[string]int, runs int) foundRun {
-	found := foundRun{run: r}
+	match := foundRun{run: r}
 	for _, p := range r.passages {
 		var held []int
 		for _, t := range terms {
@@ -217,10 +217,10 @@ func (r pastRun) about(terms []string, holding map[string]int, runs int) foundRu
 		if score < minFactScore {
 			continue
 		}
-		found.score = max(found.score, score)
-		if p.what != "request" && len(found.passages) < askedPassages {
-			found.passages = append(found.passages, p)
+		match.score = max(match.score, score)
+		if p.part != "request" && len(match.passages) < askedPassages {
+			match.passages = append(match.passages, p)
 		}
 	}
-	return found
+	return match
 }

@@ -9,7 +9,7 @@ import (
 
 // style is what the person has written to the run that is driven, until it is learned.
 type style struct {
-	said []memory.Remark
+	remarks []memory.Remark
 	// notOurs is the seq up to which the journal was written elsewhere, or is that of the
 	// run that this one was forked from, which has learned from it.
 	notOurs int64
@@ -32,7 +32,7 @@ func (s *style) hear(ev plan.Event) {
 		text = b.Text
 	}
 	if text != "" && ev.Seq > s.notOurs {
-		s.said = append(s.said, memory.Remark{Seq: ev.Seq, Text: text})
+		s.remarks = append(s.remarks, memory.Remark{Seq: ev.Seq, Text: text})
 	}
 }
 
@@ -57,11 +57,11 @@ func (l *Learning) LearnStyle(ctx context.Context, events ...plan.Event) {
 		return
 	}
 	l.mu.Lock()
-	run, said := l.run, l.style.said
-	l.style.said = nil
+	run, remarks := l.run, l.style.remarks
+	l.style.remarks = nil
 	l.mu.Unlock()
-	if len(said) > 0 {
-		_ = l.db.ObserveStyle(ctx, run, said...) // the run goes on all the same
+	if len(remarks) > 0 {
+		_ = l.db.ObserveStyle(ctx, run, remarks...) // the run goes on all the same
 	}
 	if ended {
 		_ = l.db.EndStyle(ctx, run)

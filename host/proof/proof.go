@@ -126,8 +126,8 @@ func offline(settings config.Config) bool {
 // detect finds what the repository seems to have, of each kind the first that starts
 // here. It looks once, and again after [Proof.Unready].
 func (p *Proof) detect() []plan.Check {
-	if found := p.looked.Load(); found != nil {
-		return *found
+	if checks := p.looked.Load(); checks != nil {
+		return *checks
 	}
 	var out []plan.Check
 	for _, commands := range checks.Suites(p.starter.root) {

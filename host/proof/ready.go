@@ -87,11 +87,11 @@ func (s *starter) startProblems(ctx context.Context, commands []string, tillOne 
 		if room != nil {
 			return *room, nil
 		}
-		made, err := s.walls.PhaseRoom(ctx, plan.Review, plan.Trees{})
+		opened, err := s.walls.PhaseRoom(ctx, plan.Review, plan.Trees{})
 		if err == nil {
-			room = &made
+			room = &opened
 		}
-		return made, err
+		return opened, err
 	}
 	var out []string
 	for _, command := range commands {

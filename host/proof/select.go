@@ -26,11 +26,11 @@ func selectChecks(
 		return append(own, theirs...), nil
 	}
 	return nil, func() []plan.Check {
-		all := slices.Clone(own)
+		selected := slices.Clone(own)
 		if wanted := settings.Checks.Detect; wanted == nil || *wanted {
-			all = append(all, detect()...)
+			selected = append(selected, detect()...)
 		}
-		return joinChecks(all, theirs)
+		return joinChecks(selected, theirs)
 	}
 }
 

@@ -19,8 +19,8 @@ type Tree struct{ repo *worktree.Repo }
 
 // Look implements engine.Sight.
 func (t Tree) Look(ctx context.Context) (tree, head string, err error) {
-	seen, err := t.repo.Look(ctx)
-	return seen.Tree, seen.Head, err
+	state, err := t.repo.Look(ctx)
+	return state.Tree, state.Head, err
 }
 
 // Changed implements engine.Sight.

@@ -24,14 +24,14 @@ type listFile struct{ path string }
 const mostList = 32 << 20
 
 func (t *Toolbox) lists(name string, c config.MCPConfig) *listFile {
-	what := c.Digest
+	identity := c.Digest
 	root := ""
 	if c.From == config.FromTrusted {
 		root = t.cfg.Root
 	} else {
-		what = c.Line() + "\n" + c.URL
+		identity = c.Line() + "\n" + c.URL
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "2 %d:%s%d:%s", len(root), root, len(what), what))
+	sum := sha256.Sum256(fmt.Appendf(nil, "2 %d:%s%d:%s", len(root), root, len(identity), identity))
 	return t.listFile("mcp-"+name, sum)
 }
 
@@ -98,10 +98,10 @@ func (t *Toolbox) Claims() []trust.Item {
 }
 
 // claimOf is what of a list waits for a person.
-func claimOf(source, what string, kept *listFile) []trust.Item {
-	l := kept.Read()
+func claimOf(source, contents string, list *listFile) []trust.Item {
+	l := list.Read()
 	if l == nil || l.Waiting() == "" {
 		return nil
 	}
-	return []trust.Item{listItem(source, l.Digest(), what+", which it describes so (its own words):\n"+l.Waiting())}
+	return []trust.Item{listItem(source, l.Digest(), contents+", which it describes so (its own words):\n"+l.Waiting())}
 }

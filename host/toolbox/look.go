@@ -124,9 +124,9 @@ type Stats struct {
 }
 
 // StatsOf are the statistics that are kept, for people.
-func StatsOf(kept []memory.ToolStats) []Stats {
+func StatsOf(stored []memory.ToolStats) []Stats {
 	out := []Stats{}
-	for _, k := range kept {
+	for _, k := range stored {
 		s := Stats{
 			Name:    outside.RuleName(k.Tool),
 			Offered: k.Offered,

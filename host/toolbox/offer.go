@@ -109,9 +109,9 @@ func ranked(ctx context.Context, names, texts []string, request string, most int
 	if err != nil {
 		return nil, err
 	}
-	found, err := index.Search(ctx, request, most)
+	matches, err := index.Search(ctx, request, most)
 	if failed := index.Close(); err == nil {
 		err = failed
 	}
-	return found, err
+	return matches, err
 }

@@ -50,7 +50,7 @@ type Config struct {
 	// Ask puts a question of a server to the person; nil: no person can be asked.
 	Ask func(ctx context.Context, q mcp.Question) mcp.Answer
 	// Used is told of each call.
-	Used func(ctx context.Context, p plan.Phase, tool string, took time.Duration, failed bool)
+	Used func(ctx context.Context, p plan.Phase, tool string, duration time.Duration, failed bool)
 	Now  func() time.Time
 }
 
@@ -236,8 +236,8 @@ func (t *Toolbox) observer(p plan.Phase) func(context.Context, string, time.Dura
 	if t.cfg.Used == nil {
 		return nil
 	}
-	return func(ctx context.Context, tool string, took time.Duration, failed bool) {
-		t.cfg.Used(ctx, p, tool, took, failed)
+	return func(ctx context.Context, tool string, duration time.Duration, failed bool) {
+		t.cfg.Used(ctx, p, tool, duration, failed)
 	}
 }
 
@@ -322,12 +322,12 @@ type lazyShell struct {
 func (o *lazyShell) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
 	o.mu.Lock()
 	if o.shell == nil {
-		made, err := o.make()
+		shell, err := o.make()
 		if err != nil {
 			o.mu.Unlock()
 			return sandbox.Result{}, err
 		}
-		o.shell = made
+		o.shell = shell
 	}
 	o.mu.Unlock()
 	return o.shell.Run(ctx, c)

@@ -42,10 +42,10 @@ func (w *Walls) homeFor(repo *worktree.Repo) home {
 		return h
 	}
 	from := places.Of(w.cfg.Env, repo.Root())
-	asked, _ := from.Ask(w.cfg.Settings.Walls.Show)
+	requested, _ := from.Ask(w.cfg.Settings.Walls.Show)
 	h := home{
 		dir:      from.Dir(),
-		shown:    slices.Concat(from.Shown(), asked, w.cfg.Shown, repo.GitDirs(), git.Borrowed(repo.GitDirs()...)),
+		shown:    slices.Concat(from.Shown(), requested, w.cfg.Shown, repo.GitDirs(), git.Borrowed(repo.GitDirs()...)),
 		settings: from.Settings(),
 	}
 	for _, other := range w.cfg.Homes {
@@ -71,11 +71,11 @@ func (w *Walls) secrets() []string {
 func (w *Walls) noteHome() {
 	tree := w.cfg.Repo().Root()
 	from := places.Of(w.cfg.Env, tree)
-	asked, refused := from.Ask(w.cfg.Settings.Walls.Show)
+	requested, refused := from.Ask(w.cfg.Settings.Walls.Show)
 	for _, path := range refused {
 		w.cfg.Note(fmt.Sprintf("walls.show: %s is not shown, because all of the home directory lies in it", path))
 	}
-	for _, path := range asked {
+	for _, path := range requested {
 		secrets := sandbox.Secrets(w.cfg.Env)
 		if slices.ContainsFunc(secrets, func(secret string) bool { return subpath.Within(secret, path) }) {
 			w.cfg.Note(fmt.Sprintf("walls.show: %s stays hidden, because keys are kept there", path))

@@ -40,18 +40,18 @@ func (w *Walls) KeyedRoom(ctx context.Context, t plan.Trial, files map[string]st
 		return phases.Room{}, errors.Join(err, remove())
 	}
 	repo := w.cfg.Repo()
-	all := w.policy(plan.Explore)
+	usual := w.policy(plan.Explore)
 	policy := sandbox.Policy{
 		Tree:         dir,
-		Hidden:       slices.Concat(all.Hidden, []string{repo.Root()}, repo.GitDirs()),
-		Home:         all.Home,
-		Homes:        all.Homes,
-		Shown:        outsideOf(all.Shown, slices.Concat([]string{repo.Root()}, repo.GitDirs())),
-		Settings:     all.Settings,
-		Caches:       all.Caches,
+		Hidden:       slices.Concat(usual.Hidden, []string{repo.Root()}, repo.GitDirs()),
+		Home:         usual.Home,
+		Homes:        usual.Homes,
+		Shown:        outsideOf(usual.Shown, slices.Concat([]string{repo.Root()}, repo.GitDirs())),
+		Settings:     usual.Settings,
+		Caches:       usual.Caches,
 		Network:      true,
-		MaxMemory:    all.MaxMemory,
-		MaxProcesses: all.MaxProcesses,
+		MaxMemory:    usual.MaxMemory,
+		MaxProcesses: usual.MaxProcesses,
 	}
 	lease := func() (*caches.Lease, error) { return w.caches().Fetched(t.Trees.Work, tree) }
 	wall, discard, err := w.newWall(ctx, policy, lease)

@@ -139,11 +139,11 @@ func (w *Walls) trialRoom(
 	if err != nil {
 		return nil, err
 	}
-	shown := plan.Trees{Start: t.Trees.Start, Work: tree}
-	git, err := w.views.Git(ctx, shown.Start, shown.Work, w.NeedsCopy())
+	trees := plan.Trees{Start: t.Trees.Start, Work: tree}
+	git, err := w.views.Git(ctx, trees.Start, trees.Work, w.NeedsCopy())
 	if errors.Is(err, worktree.ErrNoSnapshotView) {
 		w.views.noted.Do(func() { w.cfg.Note(fmt.Sprintf("%v: reviews and checks see it as it is", err)) })
-		shown = plan.Trees{}
+		trees = plan.Trees{}
 	} else if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (w *Walls) trialRoom(
 		return nil, err
 	}
 	room := w.roomBehind(ctx, wall, discard)
-	room.Shown = shown
+	room.Shown = trees
 	room.Changes = func(ctx context.Context) (phases.Changes, error) {
 		changes, _, err := w.listChanges(ctx, wall, tree)
 		return changes, err
@@ -202,8 +202,8 @@ func inGitDir(path string) bool { return slices.Contains(strings.Split(path, "/"
 // listChanges says what commands behind a wall did to the files of a tree. Files
 // that the tree does not have count as added, unless git ignores them: those come apart.
 func (w *Walls) listChanges(ctx context.Context, wall *sandbox.Wall, tree string) (phases.Changes, []string, error) {
-	all, err := wall.Changes(ctx)
-	if err != nil || len(all.Written)+len(all.Added) == 0 {
+	changes, err := wall.Changes(ctx)
+	if err != nil || len(changes.Written)+len(changes.Added) == 0 {
 		return phases.Changes{}, nil, err
 	}
 	paths, err := w.views.Paths(ctx, tree)
@@ -212,9 +212,9 @@ func (w *Walls) listChanges(ctx context.Context, wall *sandbox.Wall, tree string
 	}
 	notInTree := func(path string) bool { return !paths[path] }
 	out := phases.Changes{
-		Altered: slices.DeleteFunc(all.Altered, notInTree),
-		Wrote:   slices.DeleteFunc(all.Written, notInTree),
-		Added:   slices.DeleteFunc(all.Added, inGitDir),
+		Altered: slices.DeleteFunc(changes.Altered, notInTree),
+		Wrote:   slices.DeleteFunc(changes.Written, notInTree),
+		Added:   slices.DeleteFunc(changes.Added, inGitDir),
 	}
 	ignores, err := w.cfg.Repo().Ignored(ctx, out.Added)
 	if err != nil {
