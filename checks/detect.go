@@ -16,11 +16,11 @@ const maxFile = 1 << 20
 // its top, always in the same order: the first of each of its [Suites]. They are
 // advisory.
 func Detect(root string) []plan.Check {
-	var found []plan.Check
+	var detected []plan.Check
 	for _, suite := range Suites(root) {
-		found = append(found, Advisory(suite[0]))
+		detected = append(detected, Advisory(suite[0]))
 	}
-	return found
+	return detected
 }
 
 // Advisory is a detected check.
@@ -45,13 +45,13 @@ func Suites(root string) [][]string {
 	}
 	var found [][]string
 	for _, try := range []func() []string{
-		one(d.goTest),
-		one(d.nodeTest),
+		oneCommand(d.goTest),
+		oneCommand(d.nodeTest),
 		d.pythonTest,
-		one(d.cargoTest),
-		one(d.jvmTest),
-		one(d.rubyTest),
-		one(d.otherTest),
+		oneCommand(d.cargoTest),
+		oneCommand(d.jvmTest),
+		oneCommand(d.rubyTest),
+		oneCommand(d.otherTest),
 	} {
 		if commands := try(); len(commands) > 0 {
 			found = append(found, commands)
@@ -60,8 +60,8 @@ func Suites(root string) [][]string {
 	return found
 }
 
-// one is a suite that only one command can run.
-func one(try func() string) func() []string {
+// oneCommand is a suite that only one command can run.
+func oneCommand(try func() string) func() []string {
 	return func() []string {
 		if command := try(); command != "" {
 			return []string{command}

@@ -67,9 +67,10 @@ func Fetch(changed []string, setup string) (line string, locks []string) {
 		}
 		f := fetches[known]
 		run := strings.ReplaceAll(f.line, "%s", quote("./"+path.Base(file)))
-		one := fmt.Sprintf("if command -v %s >/dev/null && cd %s; then %s; fi", f.tool, quote("./"+path.Dir(file)), run)
-		if !slices.Contains(lines, one) {
-			lines = append(lines, one)
+		dir := quote("./" + path.Dir(file))
+		line := fmt.Sprintf("if command -v %s >/dev/null && cd %s; then %s; fi", f.tool, dir, run)
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
 		}
 	}
 	switch {

@@ -59,8 +59,8 @@ func (r *reading) text(name string) string {
 }
 
 // isNew reports whether something is met for the first time.
-func (r *reading) isNew(what ...string) bool {
-	key := strings.Join(what, "\x00")
+func (r *reading) isNew(parts ...string) bool {
+	key := strings.Join(parts, "\x00")
 	first := !r.seen[key]
 	r.seen[key] = true
 	return first
@@ -83,8 +83,8 @@ func (r *reading) settings(dir, role string, patterns ...string) {
 	for name := range r.ids {
 		for _, pattern := range patterns {
 			base, deep := strings.CutPrefix(pattern, "**/")
-			here := inside(name, dir) && (deep || path.Dir(name) == path.Clean(dir))
-			if ok, _ := path.Match(base, path.Base(name)); ok && here &&
+			inDir := inside(name, dir) && (deep || path.Dir(name) == path.Clean(dir))
+			if ok, _ := path.Match(base, path.Base(name)); ok && inDir &&
 				!strings.Contains("/"+name, "/node_modules/") {
 				r.note(name, role)
 			}

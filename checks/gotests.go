@@ -170,7 +170,7 @@ func (c *Changes) compareGo(before, after *reading) {
 		_, main := was.goTests(name)
 		mains[main] = true
 	}
-	var gone []goTest
+	var removed []goTest
 	added := map[string]int{} // tests that were not there, by module and name
 	for _, name := range names {
 		old, _ := was.goTests(name)
@@ -179,7 +179,7 @@ func (c *Changes) compareGo(before, after *reading) {
 		if is.module(name) != was.module(name) && is.module(name) != "" { // in another module they are others
 			stays, stayed = nil, nil
 		}
-		gone = append(gone, was.all(name, old, stays)...)
+		removed = append(removed, was.all(name, old, stays)...)
 		for _, test := range is.all(name, now, stayed) {
 			added[test.module+" "+test.name]++
 		}
@@ -187,7 +187,7 @@ func (c *Changes) compareGo(before, after *reading) {
 			c.Mains = append(c.Mains, name)
 		}
 	}
-	c.lose(gone, added)
+	c.lose(removed, added)
 }
 
 // differingTests are the test files that go may build otherwise on one side than
@@ -221,8 +221,8 @@ func (g goSide) all(name string, tests, but []string) []goTest {
 type goTest struct{ file, module, name string }
 
 // lose keeps those that turn up nowhere else, each of which takes in one.
-func (c *Changes) lose(gone []goTest, added map[string]int) {
-	for _, test := range gone {
+func (c *Changes) lose(removed []goTest, added map[string]int) {
+	for _, test := range removed {
 		same, root := test.module+" "+test.name, " "+test.name
 		switch {
 		case added[same] > 0:

@@ -86,8 +86,8 @@ func (r *reading) include(m *makefile, name, dir string) {
 	}
 	var rule *makeRule
 	for _, line := range logicalLines(r.text(name)) {
-		for _, found := range makeShell().FindAllStringSubmatch(line, -1) {
-			r.shell(m.expand(found[1]+found[2]), dir, name)
+		for _, match := range makeShell().FindAllStringSubmatch(line, -1) {
+			r.shell(m.expand(match[1]+match[2]), dir, name)
 		}
 		if strings.HasPrefix(line, "\t") {
 			if rule != nil {
@@ -95,16 +95,16 @@ func (r *reading) include(m *makefile, name, dir string) {
 			}
 			continue
 		}
-		if found := makeInclude().FindStringSubmatch(line); found != nil {
-			r.includeAll(m, found[1], dir)
+		if match := makeInclude().FindStringSubmatch(line); match != nil {
+			r.includeAll(m, match[1], dir)
 			continue
 		}
 		if names := targets(line); len(names) > 0 {
 			rule = m.rule(names, line)
 			continue
 		}
-		if found := makeVar().FindStringSubmatch(line); found != nil {
-			m.vars[found[1]] = found[2]
+		if match := makeVar().FindStringSubmatch(line); match != nil {
+			m.vars[match[1]] = match[2]
 		}
 	}
 }

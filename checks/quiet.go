@@ -16,9 +16,9 @@ var (
 // test that failed printed follows the line that says so, as without -v. A test
 // that never ended keeps all that it said.
 type quiet struct {
-	// said is what each test has printed that has not ended, order the tests as
+	// output is what each test has printed that has not ended, order the tests as
 	// they began, and current the one that prints.
-	said    map[string][]string
+	output  map[string][]string
 	order   []string
 	current string
 	// named says that the package has named its tests, whose PASS adds nothing.
@@ -44,7 +44,7 @@ func (q *quiet) line(line string) string {
 		return rest + line
 	}
 	if q.current != "" {
-		q.said[q.current] = append(q.said[q.current], line)
+		q.output[q.current] = append(q.output[q.current], line)
 		return ""
 	}
 	return line
@@ -52,11 +52,11 @@ func (q *quiet) line(line string) string {
 
 // turn notes which test prints from here on.
 func (q *quiet) turn(how, name string) {
-	if q.said == nil {
-		q.said = map[string][]string{}
+	if q.output == nil {
+		q.output = map[string][]string{}
 	}
-	if _, known := q.said[name]; !known {
-		q.said[name] = nil
+	if _, known := q.output[name]; !known {
+		q.output[name] = nil
 		q.order = append(q.order, name)
 	}
 	q.named = true
@@ -68,27 +68,27 @@ func (q *quiet) turn(how, name string) {
 // end takes the line that says how a test ended. What stands before it was
 // printed without an end of the line.
 func (q *quiet) end(before, mark, how, name string) string {
-	said := q.said[name]
+	lines := q.output[name]
 	if before != "" {
-		said = append(said, before+"\n")
+		lines = append(lines, before+"\n")
 	}
-	delete(q.said, name)
+	delete(q.output, name)
 	q.current = ""
 	if how != "FAIL" {
 		return ""
 	}
-	return mark + "\n" + strings.Join(said, "")
+	return mark + "\n" + strings.Join(lines, "")
 }
 
 // unfinished is what tests said that have not ended, under their names.
 func (q *quiet) unfinished() string {
 	var b strings.Builder
 	for _, name := range q.order {
-		if said, open := q.said[name]; open {
-			b.WriteString("=== RUN   " + name + "\n" + strings.Join(said, ""))
+		if lines, open := q.output[name]; open {
+			b.WriteString("=== RUN   " + name + "\n" + strings.Join(lines, ""))
 		}
 	}
-	clear(q.said)
+	clear(q.output)
 	q.order, q.current = nil, ""
 	return b.String()
 }

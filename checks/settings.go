@@ -167,8 +167,8 @@ func (r *reading) packageCall(args []string, dir string) {
 		script = "test"
 	}
 	for name := range r.ids {
-		here := path.Dir(name) == path.Clean(dir)
-		if path.Base(name) == "package.json" && (here || everywhere) && !strings.Contains(name, "node_modules/") {
+		inDir := path.Dir(name) == path.Clean(dir)
+		if path.Base(name) == "package.json" && (inDir || everywhere) && !strings.Contains(name, "node_modules/") {
 			for _, entry := range []string{"pre" + script, script, "post" + script} {
 				r.packageScript(name, entry)
 			}

@@ -322,15 +322,15 @@ func (d detector) pythonSetup(has func(program string) bool) string {
 			return tool.command
 		}
 	}
-	what := "pytest"
+	packages := "pytest"
 	for _, file := range []string{"requirements-dev.txt", "requirements-test.txt", "requirements.txt"} {
 		if d.has(file) {
-			what += " -r " + file
+			packages += " -r " + file
 			break
 		}
 	}
 	if d.has("setup.py") || hasSection(project, "build-system") || hasSection(project, "project") {
-		what += " -e ."
+		packages += " -e ."
 	}
-	return "python3 -m venv .venv && echo '*' >.venv/.gitignore && .venv/bin/pip install " + what
+	return "python3 -m venv .venv && echo '*' >.venv/.gitignore && .venv/bin/pip install " + packages
 }

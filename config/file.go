@@ -137,12 +137,12 @@ func inPlainWords(e *toml.DecodeError) string {
 
 // checkFile checks the values of a file and says where the wrong ones stand.
 func checkFile(path string, data []byte, cfg Config, wires []wire.Kind) error {
-	found := faults(cfg, wires)
-	if len(found) == 0 {
+	problems := faults(cfg, wires)
+	if len(problems) == 0 {
 		return nil
 	}
 	var errs []error
-	for _, f := range found {
+	for _, f := range problems {
 		at := path
 		if n := lineOf(data, f.key, f.nth); n > 0 {
 			at = fmt.Sprintf("%s:%d", path, n)

@@ -42,8 +42,8 @@ func valuesOf(p *unstable.Parser, table []string, e *unstable.Node, out []place)
 	pl := place{key: key, line: line}
 	switch value := e.Value(); value.Kind {
 	case unstable.InlineTable:
-		for it := value.Children(); it.Next(); {
-			out = valuesOf(p, key, it.Node(), out)
+		for iter := value.Children(); iter.Next(); {
+			out = valuesOf(p, key, iter.Node(), out)
 		}
 	case unstable.String, unstable.Array:
 	default:
@@ -54,8 +54,8 @@ func valuesOf(p *unstable.Parser, table []string, e *unstable.Node, out []place)
 
 func keyOf(p *unstable.Parser, table []string, e *unstable.Node) (key []string, line int) {
 	key = append(key, table...)
-	for it := e.Key(); it.Next(); {
-		part := it.Node()
+	for iter := e.Key(); iter.Next(); {
+		part := iter.Node()
 		key = append(key, string(part.Data))
 		line = p.Shape(part.Raw).Start.Line
 	}
@@ -65,7 +65,7 @@ func keyOf(p *unstable.Parser, table []string, e *unstable.Node) (key []string, 
 // find follows a key down the type of the settings. It returns the type that
 // the key names, nil for none, and the keys that are known where the path
 // leaves the known.
-func find(key []string) (found reflect.Type, known []string) {
+func find(key []string) (typ reflect.Type, known []string) {
 	t := reflect.TypeFor[Config]()
 	for _, part := range key {
 		for t.Kind() == reflect.Slice {

@@ -95,20 +95,21 @@ type NamedServer struct {
 // ServersBeside are servers that a program names beside the settings, such as an editor, by
 // the names that they have beside those of the settings: one whose name is taken gets a
 // prefix. What the settings say of a server that they do not start is laid below it.
-func (c Config) ServersBeside(prefix string, given []NamedServer) (map[string]MCPConfig, error) {
+func (c Config) ServersBeside(prefix string, servers []NamedServer) (map[string]MCPConfig, error) {
 	taken := maps.Clone(c.MCP)
 	if taken == nil {
 		taken = map[string]MCPConfig{}
 	}
 	out := map[string]MCPConfig{}
-	for _, g := range given {
+	for _, g := range servers {
 		name := serverName(g.Name)
 		mine, there := taken[name]
 		if there && !mine.supplements() {
 			name = freeName(taken, prefix, name)
 		}
-		if found := g.faults(); len(found) > 0 {
-			return nil, fmt.Errorf("server %q: %s %s", g.Name, strings.TrimPrefix(found[0].key, "."), found[0].text)
+		if problems := g.faults(); len(problems) > 0 {
+			first := problems[0]
+			return nil, fmt.Errorf("server %q: %s %s", g.Name, strings.TrimPrefix(first.key, "."), first.text)
 		}
 		if g.supplements() {
 			return nil, fmt.Errorf("server %q names neither a command nor a url", g.Name)

@@ -23,16 +23,16 @@ func lay(dst, src reflect.Value) {
 		}
 	case src.Kind() == reflect.Map:
 		merged := reflect.MakeMap(src.Type())
-		for it := dst.MapRange(); it.Next(); {
-			merged.SetMapIndex(it.Key(), it.Value())
+		for iter := dst.MapRange(); iter.Next(); {
+			merged.SetMapIndex(iter.Key(), iter.Value())
 		}
-		for it := src.MapRange(); it.Next(); {
+		for iter := src.MapRange(); iter.Next(); {
 			value := reflect.New(src.Type().Elem()).Elem()
-			if old := dst.MapIndex(it.Key()); old.IsValid() {
+			if old := dst.MapIndex(iter.Key()); old.IsValid() {
 				value.Set(old)
 			}
-			lay(value, it.Value())
-			merged.SetMapIndex(it.Key(), value)
+			lay(value, iter.Value())
+			merged.SetMapIndex(iter.Key(), value)
 		}
 		dst.Set(merged)
 	default:

@@ -58,9 +58,9 @@ func (c OpenAPIConfig) asServer() MCPConfig {
 
 // public leaves out what may be a key.
 func (c OpenAPIConfig) public() OpenAPIConfig {
-	shown := c.asServer().public()
+	server := c.asServer().public()
 	c.Spec = publicURL(c.Spec)
-	c.BaseURL, c.Headers, c.KeyCommand = shown.URL, shown.Headers, shown.KeyCommand
+	c.BaseURL, c.Headers, c.KeyCommand = server.URL, server.Headers, server.KeyCommand
 	return c
 }
 

@@ -64,24 +64,24 @@ func newPrefilter(patterns []string) (*prefilter, error) {
 
 // candidates are the rules that may match, a bit each.
 func (f *prefilter) candidates(text string) uint32 {
-	found := f.always
+	candidates := f.always
 	var gram uint16
 	for i := range len(text) {
 		gram = (gram<<gramBits | f.codes[text[i]]) & (1<<(gramLength*gramBits) - 1)
-		if begun := f.grams[gram] &^ found; begun != 0 && i >= gramLength-1 {
-			found |= f.verify(text[i-gramLength+1:], begun)
+		if begun := f.grams[gram] &^ candidates; begun != 0 && i >= gramLength-1 {
+			candidates |= f.verify(text[i-gramLength+1:], begun)
 		}
 	}
-	return found
+	return candidates
 }
 
-func (f *prefilter) verify(text string, rules uint32) (found uint32) {
+func (f *prefilter) verify(text string, rules uint32) (candidates uint32) {
 	for i, literals := range f.rules[:min(len(f.rules), maxGuarded)] {
 		if rules&(1<<i) != 0 && slices.ContainsFunc(literals, func(l string) bool { return beginsWith(text, l) }) {
-			found |= 1 << i
+			candidates |= 1 << i
 		}
 	}
-	return found
+	return candidates
 }
 
 // beginsWith reports whether text begins with a literal in lower case.

@@ -91,13 +91,13 @@ func compileRule(pattern string) (*regexp.Regexp, error) {
 const ruleMark = "«secret»"
 
 func replaceRule(rule *regexp.Regexp, text string) string {
-	found := rule.FindAllStringSubmatchIndex(text, -1)
-	if found == nil {
+	matches := rule.FindAllStringSubmatchIndex(text, -1)
+	if matches == nil {
 		return text
 	}
 	var out strings.Builder
 	last := 0
-	for _, at := range found {
+	for _, at := range matches {
 		from, to := at[0], at[1]
 		if len(at) > 2 && at[2] >= 0 {
 			from, to = at[2], at[3]

@@ -90,12 +90,12 @@ func (t repoFile) under(cfg Config, trusted func(trust.Item) bool) (Config, []Wa
 	tight, narrowed := t.tighten(cfg)
 	from := FromRepository
 	if t.asks() && trusted(t.item()) {
-		var all Config
-		if _, err := decode(t.path, t.data, &all); err == nil && len(faults(all, t.wires)) == 0 {
-			all.Permission, all.Hooks, all.MCP, all.OpenAPI = nil, nil, nil, nil
-			all.Walls.Show = joined(cfg.Walls.Show, all.Walls.Show)
-			all.Walls.AllowEnv = cfg.Walls.AllowEnv // it would name the user's keys
-			all.Setup = cfg.Setup                   // it would hand them out
+		var decoded Config
+		if _, err := decode(t.path, t.data, &decoded); err == nil && len(faults(decoded, t.wires)) == 0 {
+			decoded.Permission, decoded.Hooks, decoded.MCP, decoded.OpenAPI = nil, nil, nil, nil
+			decoded.Walls.Show = joined(cfg.Walls.Show, decoded.Walls.Show)
+			decoded.Walls.AllowEnv = cfg.Walls.AllowEnv // it would name the user's keys
+			decoded.Setup = cfg.Setup                   // it would hand them out
 			if line := lineOf(t.data, "setup.keys", 0); line > 0 {
 				warnings = append(warnings, Warning{
 					File: t.path,
@@ -105,10 +105,10 @@ func (t repoFile) under(cfg Config, trusted func(trust.Item) bool) (Config, []Wa
 				})
 			}
 			var refused []Warning
-			all.Providers, refused = t.withoutKeys(all.Providers, cfg.Providers)
+			decoded.Providers, refused = t.withoutKeys(decoded.Providers, cfg.Providers)
 			warnings = append(warnings, refused...)
 			tight.Checks = cfg.Checks
-			cfg, from = over(tight, all), FromTrusted
+			cfg, from = over(tight, decoded), FromTrusted
 		}
 	}
 	if from != FromTrusted {
@@ -181,12 +181,12 @@ func (t repoFile) item() trust.Item {
 
 // shows lists what the file would show of the user's home.
 func (t repoFile) shows() []string {
-	var all Config
-	if _, err := decode(t.path, t.data, &all); err != nil {
+	var decoded Config
+	if _, err := decode(t.path, t.data, &decoded); err != nil {
 		return nil // said elsewhere
 	}
 	var out []string
-	for _, path := range all.Walls.Show {
+	for _, path := range decoded.Walls.Show {
 		out = append(out, "walls.show "+oneline.Of(path))
 	}
 	return out

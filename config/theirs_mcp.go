@@ -141,8 +141,8 @@ func (t *repoFile) addServer(root, path, file string, line int, name string, c M
 	if err == nil {
 		digest, err = serverDigest(root, c)
 	}
-	if found := c.faults(); err == nil && len(found) > 0 {
-		err = found[0]
+	if problems := c.faults(); err == nil && len(problems) > 0 {
+		err = problems[0]
 	}
 	if err == nil && c.supplements() {
 		err = errors.New("it names neither a command nor a url")
@@ -216,8 +216,8 @@ func (t repoFile) withServers(cfg Config, trusted func(trust.Item) bool) (Config
 		return cfg, nil
 	}
 	var warnings []Warning
-	all := map[string]MCPConfig{}
-	maps.Copy(all, cfg.MCP)
+	servers := map[string]MCPConfig{}
+	maps.Copy(servers, cfg.MCP)
 	for _, s := range t.servers {
 		if s.cfg.Off && s.item.Digest != "" {
 			continue // it asks for nothing
@@ -233,18 +233,18 @@ func (t repoFile) withServers(cfg Config, trusted func(trust.Item) bool) (Config
 		}
 		warnings = append(warnings, s.notes...)
 		name, server := s.name, s.cfg
-		mine, there := all[name]
+		mine, there := servers[name]
 		switch {
 		case there && mine.supplements():
 			server = over(server, mine)
 			server.From, server.Digest, server.Entry = s.cfg.From, s.cfg.Digest, s.cfg.Entry
 		case there:
-			name = freeName(all, "repo", name)
+			name = freeName(servers, "repo", name)
 		}
-		all[name] = server
+		servers[name] = server
 	}
-	if len(all) > 0 {
-		cfg.MCP = all
+	if len(servers) > 0 {
+		cfg.MCP = servers
 	}
 	return cfg, warnings
 }

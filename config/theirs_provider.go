@@ -54,16 +54,16 @@ func (t repoFile) lineOfProvider(name, key string) int {
 // addresses are the servers that the file would have plan talk to, for a person
 // who is asked to trust it.
 func (t repoFile) addresses() []string {
-	var all Config
-	if _, err := decode(t.path, t.data, &all); err != nil {
+	var decoded Config
+	if _, err := decode(t.path, t.data, &decoded); err != nil {
 		return nil // then none of it counts
 	}
 	var out []string
-	if all.BaseURL != "" {
-		out = append(out, fmt.Sprintf("base_url at %s", publicURL(all.BaseURL)))
+	if decoded.BaseURL != "" {
+		out = append(out, fmt.Sprintf("base_url at %s", publicURL(decoded.BaseURL)))
 	}
-	for _, name := range slices.Sorted(maps.Keys(all.Providers)) {
-		if p := all.Providers[name]; p.BaseURL != "" {
+	for _, name := range slices.Sorted(maps.Keys(decoded.Providers)) {
+		if p := decoded.Providers[name]; p.BaseURL != "" {
 			out = append(out, fmt.Sprintf("provider %s at %s", name, publicURL(p.BaseURL)))
 		}
 	}

@@ -101,8 +101,8 @@ func (e *Engine) startSetup(ctx context.Context, failed func()) (*beside, error)
 			return nil, err
 		}
 	}
-	asked := e.run.lastAsked()
-	ask := e.cfg.Unready != nil && e.cfg.Answer != nil && (asked == nil || asked.Answer != goWithout)
+	last := e.run.lastAsked()
+	ask := e.cfg.Unready != nil && e.cfg.Answer != nil && (last == nil || last.Answer != goWithout)
 	tree, id := e.run.Tree(), e.run.ID
 	b := &beside{done: make(chan struct{})}
 	go func() {

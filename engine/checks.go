@@ -128,18 +128,18 @@ func (e *Engine) verifying() []plan.Check {
 // detected are the checks that advise. What the repository seemed to have before the
 // work is what counts after it: nothing compares with a check of which that is not known.
 func (e *Engine) detected() []plan.Check {
-	found := e.cfg.Detected()
+	detected := e.cfg.Detected()
 	if !e.run.implemented {
-		return found
+		return detected
 	}
 	seems := func(c plan.Check) bool { return c.Source == plan.CheckDetected }
-	found = slices.DeleteFunc(slices.Clone(found), seems)
-	for _, was := range e.run.Baseline {
-		if seems(was.Check) {
-			found = append(found, was.Check)
+	detected = slices.DeleteFunc(slices.Clone(detected), seems)
+	for _, base := range e.run.Baseline {
+		if seems(base.Check) {
+			detected = append(detected, base.Check)
 		}
 	}
-	return found
+	return detected
 }
 
 // resolveCheck finds out how a check stands, with as little work as that takes:
@@ -170,8 +170,8 @@ func (e *Engine) untouched(ctx context.Context, c plan.Check) (plan.CheckResult,
 	if len(c.Paths) == 0 || e.cfg.Changes == nil {
 		return plan.CheckResult{}, false, nil
 	}
-	for _, was := range e.run.Baseline {
-		if was.Command != c.Command {
+	for _, base := range e.run.Baseline {
+		if base.Command != c.Command {
 			continue
 		}
 		hit, err := e.cfg.Changes.Touches(ctx, e.run.Origin(), e.run.Tree(), c.Paths)
@@ -180,9 +180,9 @@ func (e *Engine) untouched(ctx context.Context, c plan.Check) (plan.CheckResult,
 				Err: fmt.Errorf("find out whether the check %q has to run: %w", c.Command, err),
 			}
 		}
-		was.Check, was.Baseline, was.Cached, was.DurationMS = c, false, false, 0
-		was.Skipped = "none of its paths changed, so it stands as before"
-		return was, !hit, nil
+		base.Check, base.Baseline, base.Cached, base.DurationMS = c, false, false, 0
+		base.Skipped = "none of its paths changed, so it stands as before"
+		return base, !hit, nil
 	}
 	return plan.CheckResult{}, false, nil
 }
@@ -216,7 +216,7 @@ func (e *Engine) runCheck(ctx context.Context, c plan.Check, baseline bool) (pla
 		Check:    c,
 		Baseline: baseline,
 		Trees:    e.run.trees(),
-		Took:     e.run.took(c.Command),
+		Took:     e.run.baselineDuration(c.Command),
 	}
 	if baseline && e.reviewsFirst() && c.Source != plan.CheckSetup {
 		t.On = plan.TreeStart
@@ -267,8 +267,8 @@ func (e *Engine) greenByItself(c plan.Check, now plan.CheckResult, baseline bool
 	if baseline || !c.Required || !now.Passed() || e.run.Tree() != e.run.Origin() {
 		return false
 	}
-	return slices.ContainsFunc(e.run.Baseline, func(was plan.CheckResult) bool {
-		return was.Command == c.Command && !was.Passed() && !was.Flaky
+	return slices.ContainsFunc(e.run.Baseline, func(base plan.CheckResult) bool {
+		return base.Command == c.Command && !base.Passed() && !base.Flaky
 	})
 }
 
@@ -303,8 +303,8 @@ func (e *Engine) worthAnother(t plan.Trial, res plan.CheckResult) bool {
 	case t.Baseline:
 		return res.Hung
 	}
-	return slices.ContainsFunc(e.run.Baseline, func(was plan.CheckResult) bool {
-		return was.Command == t.Command && (was.Passed() || was.Flaky)
+	return slices.ContainsFunc(e.run.Baseline, func(base plan.CheckResult) bool {
+		return base.Command == t.Command && (base.Passed() || base.Flaky)
 	})
 }
 
@@ -316,9 +316,9 @@ func (r *Run) trees() plan.Trees {
 	return plan.Trees{Start: r.Origin(), Work: r.Tree()}
 }
 
-// took is how long a check ran at the baseline, 0 where that is not known: one
+// baselineDuration is how long a check ran at the baseline, 0 where that is not known: one
 // that was stopped there did not come to its end.
-func (r *Run) took(command string) time.Duration {
+func (r *Run) baselineDuration(command string) time.Duration {
 	for _, c := range r.Baseline {
 		if c.Command == command && !c.TimedOut {
 			return time.Duration(c.DurationMS) * time.Millisecond

@@ -60,15 +60,15 @@ func (e *Engine) inspect(ctx context.Context, diff string) error {
 		Since:    e.run.toolsAt,
 	}
 	in.ToolsBefore, in.ToolsAfter = e.run.tools()
-	found, err := e.cfg.Inspect(ctx, in)
+	findings, err := e.cfg.Inspect(ctx, in)
 	if err != nil {
 		return &plan.Outage{Err: fmt.Errorf("look at the work for what a review could overlook: %w", err)}
 	}
 	if f, ok := oldTests(work, in.Checks); ok {
-		found = append(found, f)
+		findings = append(findings, f)
 	}
-	events := make([]plan.Event, len(found))
-	for i, f := range found {
+	events := make([]plan.Event, len(findings))
+	for i, f := range findings {
 		events[i] = e.event(plan.FindingMade{Finding: f})
 	}
 	return e.emit(ctx, events...)
@@ -93,8 +93,8 @@ func (e *Engine) recheckReason() string {
 		return ""
 	}
 	for _, c := range failed(e.run.Checks) {
-		stuck := slices.ContainsFunc(e.run.Baseline, func(was plan.CheckResult) bool {
-			return was.Command == c.Command && was.TimedOut && c.TimedOut
+		stuck := slices.ContainsFunc(e.run.Baseline, func(base plan.CheckResult) bool {
+			return base.Command == c.Command && base.TimedOut && c.TimedOut
 		})
 		if c.Required && !stuck { // what never ended is not the work's
 			return fmt.Sprintf("the required check `%s` fails", firstLine(c.Command))

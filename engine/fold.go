@@ -76,14 +76,14 @@ type Run struct {
 	leftPlan           int  // how many plans there were when one was given up last
 	askedReplan        bool // the implementer has asked for another plan
 	critiqued          bool
-	asked              string          // the call of the plan that a person was asked about last
+	lastPlanCall       string          // the call of the plan that a person was asked about last
 	remarks, remarksBy string          // that the next version of the plan answers
 	setUps             map[string]bool // setup commands that ended, and whether they passed
 	asking             []*asked        // about checks that cannot start, oldest first
 	rechecked          bool            // this attempt to implement went on for a check that fails
 	toolsAt            time.Time       // of the first snapshot with a digest of tools
 	toolsFrom          int             // the first snapshot of the machine that it is on
-	moved              bool            // another machine has begun it
+	fromElsewhere      bool            // another machine has begun it
 	judged             string          // the tree that the current review looks at
 	reviews            []reviewed
 	reopened           map[string]int // by gap
@@ -240,10 +240,10 @@ func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from to
 	// conversations: only what is asked about a plan counts here.
 	case plan.ApprovalRequired:
 		if b.Name == plan.PlanTool {
-			r.asked = b.Call
+			r.lastPlanCall = b.Call
 		}
 	case plan.ApprovalResolved:
-		if b.Call == r.asked && r.asked != "" && !b.Approved {
+		if b.Call == r.lastPlanCall && r.lastPlanCall != "" && !b.Approved {
 			r.remarks, r.remarksBy = b.Reason, b.By
 		}
 	}

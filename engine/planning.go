@@ -186,7 +186,7 @@ func (e *Engine) awaitApproval(ctx context.Context, doc plan.PlanDoc) (*plan.Par
 		return nil, fmt.Errorf("describe the plan that waits: %w", err)
 	}
 	why := fmt.Sprintf("version %d of the plan waits to be approved", doc.Version)
-	if e.run.asked != call {
+	if e.run.lastPlanCall != call {
 		if err := e.emit(ctx, e.event(plan.ApprovalRequired{
 			Call:    call,
 			Name:    plan.PlanTool,
@@ -213,9 +213,9 @@ func (e *Engine) awaitApproval(ctx context.Context, doc plan.PlanDoc) (*plan.Par
 	}, nil
 }
 
-func because(what, why string) string {
+func because(event, why string) string {
 	if why == "" {
-		return what
+		return event
 	}
-	return what + ": " + why
+	return event + ": " + why
 }

@@ -77,7 +77,7 @@ func (e *Engine) prepare(ctx context.Context) (*plan.Parked, error) {
 // setUpHere makes the checks possible on another machine than the one on which the run
 // began: what a setup makes is in no snapshot.
 func (e *Engine) setUpHere(ctx context.Context) error {
-	if !e.run.moved || e.run.State != plan.Implementing && e.run.State != plan.Reviewing {
+	if !e.run.fromElsewhere || e.run.State != plan.Implementing && e.run.State != plan.Reviewing {
 		return nil
 	}
 	todo := slices.DeleteFunc([]string{e.cfg.Setup, e.run.chosenSetup()}, func(command string) bool {
@@ -136,7 +136,7 @@ func (e *Engine) askAboutChecks(ctx context.Context) (*plan.Parked, error) {
 // askNext runs the setup that was chosen, and asks about what cannot start then, if
 // anything cannot.
 func (e *Engine) askNext(ctx context.Context) (asks bool, err error) {
-	said, err := e.runChosenSetup(ctx)
+	output, err := e.runChosenSetup(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -147,11 +147,11 @@ func (e *Engine) askNext(ctx context.Context) (asks bool, err error) {
 	if err != nil || len(missing) == 0 || len(e.run.asking) >= maxAsked {
 		return false, nil //nolint:nilerr // the baseline says the same, only later
 	}
-	return true, e.emit(ctx, e.event(e.question(missing, said)))
+	return true, e.emit(ctx, e.event(e.question(missing, output)))
 }
 
 // runChosenSetup runs what a person chose, once, and returns what it said if it failed.
-func (e *Engine) runChosenSetup(ctx context.Context) (said string, err error) {
+func (e *Engine) runChosenSetup(ctx context.Context) (output string, err error) {
 	command := e.run.chosenSetup()
 	if _, ran := e.run.setUps[command]; command == "" || ran {
 		return "", nil
@@ -171,9 +171,9 @@ func (e *Engine) runChosenSetup(ctx context.Context) (said string, err error) {
 }
 
 // question says which checks cannot start, and what can be done.
-func (e *Engine) question(missing []plan.Unready, said string) plan.Question {
+func (e *Engine) question(missing []plan.Unready, output string) plan.Question {
 	q := plan.Question{Call: fmt.Sprintf("%s%d", plan.ChecksCall, len(e.run.asking)+1)}
-	text := said + "These checks cannot start here, so they would say nothing of the work, before it or after it:\n"
+	text := output + "These checks cannot start here, so they would say nothing of the work, before it or after it:\n"
 	for _, m := range missing {
 		text += fmt.Sprintf("- `%s`: %s\n", firstLine(m.Command), m.Why)
 		_, ran := e.run.setUps[m.Setup]

@@ -147,15 +147,15 @@ func next(ctx context.Context, at plan.State, event string) (plan.State, error) 
 // transition that was used carries the numbers of its moves, and the state the
 // run is in is highlighted.
 func Mermaid(moves []plan.StateChange) string {
-	taken := map[[2]plan.State]map[string][]string{}
+	edges := map[[2]plan.State]map[string][]string{}
 	at := plan.State("")
 	visited := map[plan.State]bool{}
 	for i, m := range moves {
 		key := [2]plan.State{m.From, m.To}
-		if taken[key] == nil {
-			taken[key] = map[string][]string{}
+		if edges[key] == nil {
+			edges[key] = map[string][]string{}
 		}
-		taken[key][m.Event] = append(taken[key][m.Event], fmt.Sprint(i+1))
+		edges[key][m.Event] = append(edges[key][m.Event], fmt.Sprint(i+1))
 		visited[m.To] = true
 		at = m.To
 	}
@@ -168,7 +168,7 @@ func Mermaid(moves []plan.StateChange) string {
 				src = "[*]"
 			}
 			label := row.event
-			if steps := taken[[2]plan.State{from, row.to}][row.event]; steps != nil {
+			if steps := edges[[2]plan.State{from, row.to}][row.event]; steps != nil {
 				label += " ✓ " + strings.Join(steps, ", ")
 			}
 			fmt.Fprintf(&b, "    %s --> %s: %s\n", src, row.to, label)

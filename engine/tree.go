@@ -45,7 +45,7 @@ func (r *Run) trackTree(ev plan.Event) {
 	case plan.SettingsChanged:
 		r.Settings = &b
 		if b.Machine != "" { // the tree there is that of the last snapshot, and nothing is set up
-			r.moved, r.setUps, r.toolsFrom = true, nil, len(r.Snapshots)
+			r.fromElsewhere, r.setUps, r.toolsFrom = true, nil, len(r.Snapshots)
 			r.ownFiles, r.ranCommand = nil, false
 		}
 	}

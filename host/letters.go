@@ -126,7 +126,7 @@ func (h *Host) post(ctx context.Context, db *memory.DB, id plan.RunID, l Letter)
 	return h.postSeen(ctx, db, id, l, math.MaxInt64)
 }
 
-// postSeen is post for one that was written by what the inbox had up to the letter seen,
+// postSeen is post for one that was written by what the inbox had up to the letter last,
 // as [memory.DB.PostSeen]. Secrets and credentials in addresses are replaced on the way
 // in: the inbox is on disk.
 func (h *Host) postSeen(ctx context.Context, db *memory.DB, id plan.RunID, l Letter, last int64) error {
@@ -218,7 +218,7 @@ func (h *Host) Unread(ctx context.Context, id plan.RunID) ([]Letter, error) {
 // it happens in the commit of the events that follow from a letter.
 type mailbox struct {
 	writer *memory.Writer
-	// asked is the question that the run waited with when this process went on with
+	// question is the one that the run waited with when this process went on with
 	// it, "" for none or for several. Letters of earlier programs do not name what
 	// they answer: it is this one, and never a later one.
 	question string

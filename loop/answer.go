@@ -80,11 +80,11 @@ func (l *Loop) withTextCalls(ans Answer) []plan.Block {
 	if len(ans.Message.Calls()) > 0 {
 		return ans.Message.Blocks
 	}
-	found := l.callsInText(ans.Message)
-	for i := range found {
-		found[i].Call = fmt.Sprintf("text_%s_%d_%d", l.cfg.Conv, l.turn, i)
+	calls := l.callsInText(ans.Message)
+	for i := range calls {
+		calls[i].Call = fmt.Sprintf("text_%s_%d_%d", l.cfg.Conv, l.turn, i)
 	}
-	return append(slices.Clip(ans.Message.Blocks), found...)
+	return append(slices.Clip(ans.Message.Blocks), calls...)
 }
 
 // callsInText are the calls in the words of an answer.
@@ -112,7 +112,7 @@ func (l *Loop) saysNothing(ans Answer) bool {
 func (l *Loop) cleanAnswer(blocks []plan.Block) (_ []plan.Block, masked map[string]bool) {
 	blocks = slices.Clone(blocks)
 	masked = map[string]bool{}
-	taken := map[string]bool{}
+	used := map[string]bool{}
 	for i := range blocks {
 		b := &blocks[i]
 		b.Text = l.cfg.Redact(b.Text)
@@ -123,10 +123,10 @@ func (l *Loop) cleanAnswer(blocks []plan.Block) (_ []plan.Block, masked map[stri
 			continue
 		}
 		wanted := b.Call
-		for n := 2; b.Call == "" || taken[b.Call]; n++ {
+		for n := 2; b.Call == "" || used[b.Call]; n++ {
 			b.Call = fmt.Sprintf("%s_%d_%d", orElse(wanted, "call"), l.turn, n)
 		}
-		taken[b.Call] = true
+		used[b.Call] = true
 		if args := l.cfg.Redact(b.Args); args != b.Args {
 			b.Args = args
 			masked[b.Call] = true

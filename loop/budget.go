@@ -56,7 +56,7 @@ func (l *Loop) reserve(ctx context.Context, call Call, tokens int64) (Call, erro
 // and the money that is left pay for, and what it is likely to cost at the most.
 // It reports false if the money does not pay for a short answer.
 func (l *Loop) bounded(call Call, tokens int64, left float64, limited bool) (_ Call, usd float64, ok bool) {
-	asked := int64(call.Settings.MaxOutputTokens)
+	limit := int64(call.Settings.MaxOutputTokens)
 	in, out, known := 0.0, 0.0, false
 	if limited {
 		in, out, known = l.worstCost(call.Model, tokens)
@@ -67,15 +67,15 @@ func (l *Loop) bounded(call Call, tokens int64, left float64, limited bool) (_ C
 	if known {
 		longest := l.longestAnswer(call, tokens)
 		if fits := min((left-in)/out*leastOutput, 1<<40); out > 0 && int64(fits) < longest {
-			asked, longest = int64(fits), int64(fits)
+			limit, longest = int64(fits), int64(fits)
 		}
 		usd = in + out*float64(min(longest, likelyOutput))/leastOutput
 	}
-	if k := l.learnedWindow; k.how == plan.WindowSaid && k.model == call.Model && asked > 0 {
+	if k := l.learnedWindow; k.how == plan.WindowSaid && k.model == call.Model && limit > 0 {
 		// A server that names its window counts the room for the answer into it.
-		asked = min(asked, max(k.window-tokens, leastOutput))
+		limit = min(limit, max(k.window-tokens, leastOutput))
 	}
-	call.Settings.MaxOutputTokens = int(asked)
+	call.Settings.MaxOutputTokens = int(limit)
 	return call, usd, true
 }
 

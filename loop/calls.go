@@ -62,15 +62,15 @@ func (l *Loop) prepare(ctx context.Context, m plan.Message, stop StopReason, mas
 		calls[i].masked = masked[b.Call]
 		calls[i].index = i
 	}
-	taken := calls[:min(len(calls), mostCalls)]
-	for i, c := range calls[len(taken):] {
+	accepted := calls[:min(len(calls), mostCalls)]
+	for i, c := range calls[len(accepted):] {
 		text := alsoTooMany
 		if i == 0 {
 			text = tooManyCalls
 		}
 		c.reject("refused", text)
 	}
-	broken := l.judgeRepetition(taken)
+	broken := l.judgeRepetition(accepted)
 	if l.stuck = broken.Notice; len(broken.Calls) > 0 {
 		l.record(broken)
 	}
@@ -182,7 +182,7 @@ func (l *Loop) lead(c *call, o *offer, inner json.RawMessage) {
 // times before either.
 func (l *Loop) judgeRepetition(calls []*call) plan.StormBroken {
 	var judged []*call
-	var asked []storm.Call
+	var requested []storm.Call
 	for _, c := range calls {
 		var v storm.Verdict
 		if c.end == nil {
@@ -191,13 +191,13 @@ func (l *Loop) judgeRepetition(calls []*call) plan.StormBroken {
 			continue // it has its answer
 		}
 		judged = append(judged, c)
-		asked = append(asked, storm.Call{
+		requested = append(requested, storm.Call{
 			Name:    c.name,
 			Args:    c.args,
 			Verdict: v,
 		})
 	}
-	ruling := l.storm.Rule(asked)
+	ruling := l.storm.Rule(requested)
 	broken := plan.StormBroken{Action: ruling.Action, Notice: ruling.Notice}
 	for i, c := range judged {
 		if text := ruling.Results[i]; text != "" {

@@ -46,11 +46,11 @@ func (l *Loop) workOutIntent(ctx context.Context, c *call) {
 	}
 	within, cancel := context.WithTimeoutCause(ctx, l.timeout(c.offer.info), errOverdue)
 	defer cancel()
-	made := make(chan *plan.Intent, 1)
+	intent := make(chan *plan.Intent, 1)
 	in := c.input(func(string) {})
-	go func() { made <- prepared(within, v, in) }()
+	go func() { intent <- prepared(within, v, in) }()
 	select {
-	case c.intent = <-made:
+	case c.intent = <-intent:
 	case <-within.Done():
 	}
 	if c.intent != nil {

@@ -47,13 +47,13 @@ func (l *Loop) timeout(tool Info) time.Duration {
 	return DefaultTimeouts()[c]
 }
 
-func overdueEnd(c *call, limit time.Duration, said string) *plan.ToolEnd {
+func overdueEnd(c *call, limit time.Duration, output string) *plan.ToolEnd {
 	text := fmt.Sprintf("%s was stopped after %s, the most it may take. Ask for less at a time.", c.name, limit)
 	if c.offer.info.Writes {
 		text += " It may have done part of its work; check before you go on."
 	}
-	if said != "" {
-		text = said + "\n" + text
+	if output != "" {
+		text = output + "\n" + text
 	}
 	return &plan.ToolEnd{
 		Error:      true,

@@ -150,7 +150,7 @@ func (l *Loop) deliver(ctx context.Context, kind LetterKind) (bool, error) {
 	if mode == OneAtATime {
 		letters = letters[:1]
 	}
-	took := false
+	accepted := false
 	for _, x := range letters {
 		l.taking = append(l.taking, x.ID)
 		text := l.cfg.RedactRead(x.Text)
@@ -158,7 +158,7 @@ func (l *Loop) deliver(ctx context.Context, kind LetterKind) (bool, error) {
 		if why != "" {
 			continue
 		}
-		took = true
+		accepted = true
 		if kind == Steer {
 			l.record(plan.Steering{Text: text, Letter: x.ID})
 			l.appendMessage(messageFrom(guidance(text), plan.OriginSteering))
@@ -167,7 +167,7 @@ func (l *Loop) deliver(ctx context.Context, kind LetterKind) (bool, error) {
 		l.record(plan.FollowUp{Text: text, Letter: x.ID})
 		l.appendMessage(messageFrom(text, plan.OriginFollowUp))
 	}
-	return took, nil
+	return accepted, nil
 }
 
 func messageFrom(text, origin string) plan.Message {

@@ -12,7 +12,7 @@ const mostWords = 400
 
 // pay counts what a call consumed. What the server says that it cost is the
 // truth; nil stands for a server that does not say.
-func (l *Loop) pay(model string, used plan.Usage, said *float64) {
+func (l *Loop) pay(model string, used plan.Usage, reported *float64) {
 	usd, known := l.cfg.Price(model, used)
 	report := plan.UsageReport{
 		Model:   model,
@@ -20,8 +20,8 @@ func (l *Loop) pay(model string, used plan.Usage, said *float64) {
 		CostUSD: usd,
 		Priced:  known,
 	}
-	if said != nil && *said >= 0 && !math.IsInf(*said, 1) {
-		report.CostUSD = *said
+	if reported != nil && *reported >= 0 && !math.IsInf(*reported, 1) {
+		report.CostUSD = *reported
 		report.Priced, report.Reported = true, true
 	}
 	l.turnUsage, l.turnCost = l.turnUsage.Add(used), l.turnCost+report.CostUSD

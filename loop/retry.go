@@ -99,8 +99,8 @@ func merged(base, top map[string]string) map[string]string {
 // callWithRetries makes a call of this many tokens, if hooks let it through, until it is answered or trying again is
 // pointless. What failed attempts consumed is paid; the answer is the caller's
 // to pay.
-func (l *Loop) callWithRetries(ctx context.Context, what string, call Call, tokens int64) (Answer, error) {
-	if err := l.letThrough(ctx, what, call, tokens); err != nil {
+func (l *Loop) callWithRetries(ctx context.Context, purpose string, call Call, tokens int64) (Answer, error) {
+	if err := l.letThrough(ctx, purpose, call, tokens); err != nil {
 		return Answer{}, err
 	}
 	most := l.cfg.Retry.Whole

@@ -56,7 +56,7 @@ type vetoed struct{ why string }
 func (v *vetoed) Error() string { return "a hook does not let the request through: " + v.why }
 
 // letThrough asks the hook about a request before it is made.
-func (l *Loop) letThrough(ctx context.Context, what string, call Call, tokens int64) error {
+func (l *Loop) letThrough(ctx context.Context, purpose string, call Call, tokens int64) error {
 	ask := l.cfg.Hooks.BeforeRequest
 	if ask == nil {
 		return nil
@@ -64,7 +64,7 @@ func (l *Loop) letThrough(ctx context.Context, what string, call Call, tokens in
 	o := ask(ctx, Outgoing{
 		Conv:   l.cfg.Conv,
 		Parent: l.cfg.Parent,
-		For:    what,
+		For:    purpose,
 		Turn:   l.turn,
 		Tokens: tokens,
 		Call:   call,

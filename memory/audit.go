@@ -129,15 +129,15 @@ func (db *DB) firstComplaint(ctx context.Context, from rowsQuerier, query string
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
 	if rows.Next() {
-		var what string
-		if err := rows.Scan(&what); err != nil {
+		var problem string
+		if err := rows.Scan(&problem); err != nil {
 			return db.wrapError("check", err)
 		}
-		if what != "ok" {
+		if problem != "ok" {
 			return &Error{
 				Op:   "check",
 				Path: db.path,
-				Err:  errors.New(what),
+				Err:  errors.New(problem),
 				Hint: hintDamaged,
 			}
 		}
@@ -166,8 +166,8 @@ func (db *DB) runIDs(ctx context.Context) ([]plan.RunID, error) {
 // auditRun reads a journal until its end or a fault, counts its events, and
 // compares what they come to with what the list of runs says.
 func (db *DB) auditRun(ctx context.Context, run plan.RunID) (n int64, err error) {
-	said, err := db.Run(ctx, run)
-	var found RunInfo
+	stored, err := db.Run(ctx, run)
+	var folded RunInfo
 	for s, err := range db.storedLines(ctx, run, Query{}) {
 		if errors.Is(err, ErrNoRun) { // removed meanwhile
 			return 0, nil
@@ -175,10 +175,10 @@ func (db *DB) auditRun(ctx context.Context, run plan.RunID) (n int64, err error)
 		if err != nil {
 			return n, err
 		}
-		if n++; s.seq > said.Head { // appended since
+		if n++; s.seq > stored.Head { // appended since
 			continue
 		}
-		if s.seq < said.Head && !projected(s.typ) && s.foundAsItSays() {
+		if s.seq < stored.Head && !projected(s.typ) && s.foundAsItSays() {
 			continue // the row of the run says nothing of it
 		}
 		var e plan.Event
@@ -196,9 +196,9 @@ func (db *DB) auditRun(ctx context.Context, run plan.RunID) (n int64, err error)
 				Why: "it is found under another type or conversation than it has",
 			}
 		}
-		found = found.fold(e)
+		folded = folded.fold(e)
 	}
-	if err == nil && !found.equal(said) {
+	if err == nil && !folded.equal(stored) {
 		err = &Error{
 			Op:   "check",
 			Path: db.path,
@@ -243,19 +243,19 @@ func (db *DB) auditBlobs(ctx context.Context, a *Audit) ([]error, error) {
 		return nil, db.wrapError("check", err)
 	}
 	faults := make([][]error, last/blobsAtOnce+1)
-	var found atomic.Int64
+	var damages atomic.Int64
 	var proving errgroup.Group
 	proving.SetLimit(provers())
 	for part := range faults {
 		proving.Go(func() error {
 			n, broken, err := db.auditSomeBlobs(ctx, int64(part)*blobsAtOnce)
-			found.Add(n)
+			damages.Add(n)
 			faults[part] = broken
 			return err
 		})
 	}
 	err = proving.Wait()
-	a.Blobs = int(found.Load())
+	a.Blobs = int(damages.Load())
 	return slices.Concat(faults...), err
 }
 

@@ -29,7 +29,7 @@ type BackupOptions struct {
 	Replace     bool // the file, if it is there
 	SkipDamaged bool // leave out the runs that are damaged
 	// Progress hears now and then how far it is; it may be nil.
-	Progress func(did string, done, all int, what string)
+	Progress func(did string, done, total int, unit string)
 }
 
 // Backup writes the database as it stands at one moment to a file of its own,
@@ -99,7 +99,7 @@ const growthEvery = 200 * time.Millisecond
 func (db *DB) whileGrowing(
 	ctx context.Context,
 	path string,
-	say func(did string, done, all int, what string),
+	say func(did string, done, total int, unit string),
 ) (written func()) {
 	if say == nil || db.read == nil {
 		return func() {}
@@ -108,9 +108,9 @@ func (db *DB) whileGrowing(
 	if err != nil {
 		return func() {}
 	}
-	over, gone := make(chan struct{}), make(chan struct{})
+	over, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(gone)
+		defer close(stopped)
 		look := time.NewTicker(growthEvery)
 		defer look.Stop()
 		for {
@@ -126,13 +126,13 @@ func (db *DB) whileGrowing(
 	}()
 	return func() {
 		close(over)
-		<-gone
+		<-stopped
 	}
 }
 
 // checkBackupPath says why a backup cannot have this name.
 func (db *DB) checkBackupPath(path string, replace bool) error {
-	there, err := os.Stat(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (db *DB) checkBackupPath(path string, replace bool) error {
 		return wrapError("back up to", path, err)
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if own, err := os.Stat(db.path + suffix); err == nil && os.SameFile(own, there) {
+		if own, err := os.Stat(db.path + suffix); err == nil && os.SameFile(own, info) {
 			return &Error{
 				Op:   "back up to",
 				Path: path,
@@ -150,7 +150,7 @@ func (db *DB) checkBackupPath(path string, replace bool) error {
 		}
 	}
 	switch {
-	case !there.Mode().IsRegular():
+	case !info.Mode().IsRegular():
 		return &Error{
 			Op:   "back up to",
 			Path: path,
@@ -183,7 +183,7 @@ func (db *DB) writeSnapshot(ctx context.Context, path string) ([]SkippedRun, err
 func (c *BackupFile) verify(
 	ctx context.Context,
 	path string,
-	say func(did string, done, all int, what string),
+	say func(did string, done, total int, unit string),
 ) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -77,12 +77,12 @@ func (db *DB) countJobs(ctx context.Context, out []Batch, at map[string]int) err
 // Batch finds a batch by a prefix of its id, in upper or lower case; "" is the
 // newest. Errors: [ErrNoBatch], or that several fit.
 func (db *DB) Batch(ctx context.Context, prefix string) (Batch, error) {
-	all, err := db.Batches(ctx, "")
+	batches, err := db.Batches(ctx, "")
 	if err != nil {
 		return Batch{}, err
 	}
 	var fit []Batch
-	for _, b := range all {
+	for _, b := range batches {
 		switch {
 		case prefix == "" || strings.EqualFold(b.ID, prefix):
 			return b, nil

@@ -43,12 +43,12 @@ func (db *DB) AddFact(ctx context.Context, f plan.Fact) (plan.Fact, Added, error
 	if f.Created.IsZero() {
 		f.Created = db.now()
 	}
-	kept, how, err := f, FactNew, error(nil)
+	stored, how, err := f, FactNew, error(nil)
 	err = db.inTx(ctx, func(tx *sql.Tx) error {
-		kept, how, err = addFact(ctx, tx, f, hash)
+		stored, how, err = addFact(ctx, tx, f, hash)
 		return err
 	})
-	return kept, how, db.wrapError("remember in", err)
+	return stored, how, db.wrapError("remember in", err)
 }
 
 func addFact(ctx context.Context, tx *sql.Tx, f plan.Fact, hash []byte) (plan.Fact, Added, error) {

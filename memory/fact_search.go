@@ -63,11 +63,11 @@ func (db *DB) searchFacts(ctx context.Context, q FactQuery) ([]FactHit, error) {
 	if err := db.read.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM facts`).Scan(&total); err != nil {
 		return nil, err //nolint:wrapcheck // SearchFacts says what was done
 	}
-	found, err := db.weighFacts(ctx, m, words, total)
+	weights, err := db.weighFacts(ctx, m, words, total)
 	if err != nil {
 		return nil, err
 	}
-	return db.rank(ctx, found, q)
+	return db.rank(ctx, weights, q)
 }
 
 // index returns the module of this program, with its index up to date.
@@ -90,7 +90,7 @@ type factWeight struct {
 
 // weighFacts adds up, for every fact that holds a rare word, what its words weigh.
 func (db *DB) weighFacts(ctx context.Context, m fullText, words []string, total int) (map[int64]factWeight, error) {
-	found := map[int64]factWeight{}
+	weights := map[int64]factWeight{}
 	var frequent []string
 	for _, w := range words {
 		ids, err := db.factsHolding(ctx, m, quote(w))
@@ -101,10 +101,10 @@ func (db *DB) weighFacts(ctx context.Context, m fullText, words []string, total 
 			frequent = append(frequent, w)
 			continue
 		}
-		addWeight(found, ids, idf(total, len(ids)), 1)
+		addWeight(weights, ids, idf(total, len(ids)), 1)
 	}
-	if len(found) > 0 || len(frequent) == 0 {
-		return found, nil
+	if len(weights) > 0 || len(frequent) == 0 {
+		return weights, nil
 	}
 	quoted := make([]string, len(frequent))
 	for i, w := range frequent {
@@ -114,14 +114,14 @@ func (db *DB) weighFacts(ctx context.Context, m fullText, words []string, total 
 	if err != nil {
 		return nil, err
 	}
-	addWeight(found, ids, float64(len(frequent))*idf(total, maxFactsPerWord), len(frequent))
-	return found, nil
+	addWeight(weights, ids, float64(len(frequent))*idf(total, maxFactsPerWord), len(frequent))
+	return weights, nil
 }
 
-func addWeight(found map[int64]factWeight, ids []int64, idf float64, words int) {
+func addWeight(weights map[int64]factWeight, ids []int64, idf float64, words int) {
 	for _, id := range ids {
-		w := found[id]
-		found[id] = factWeight{w.idf + idf, w.words + words}
+		w := weights[id]
+		weights[id] = factWeight{w.idf + idf, w.words + words}
 	}
 }
 
@@ -178,13 +178,13 @@ func cleanWords(words []string) []string {
 
 // rank reads the texts of the heaviest facts and orders them by BM25, in which
 // a long text counts for less.
-func (db *DB) rank(ctx context.Context, found map[int64]factWeight, q FactQuery) ([]FactHit, error) {
-	ids := make([]int64, 0, len(found))
-	for id := range found {
+func (db *DB) rank(ctx context.Context, weights map[int64]factWeight, q FactQuery) ([]FactHit, error) {
+	ids := make([]int64, 0, len(weights))
+	for id := range weights {
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, func(a, b int64) int {
-		return cmp.Or(cmp.Compare(found[b].idf, found[a].idf), cmp.Compare(b, a))
+		return cmp.Or(cmp.Compare(weights[b].idf, weights[a].idf), cmp.Compare(b, a))
 	})
 	limit := q.Limit
 	if limit <= 0 {
@@ -197,7 +197,7 @@ func (db *DB) rank(ctx context.Context, found map[int64]factWeight, q FactQuery)
 			return nil, err
 		}
 		for _, f := range facts {
-			hits = append(hits, scoreFact(f, found[f.ID], q.Now))
+			hits = append(hits, scoreFact(f, weights[f.ID], q.Now))
 		}
 		if len(hits) >= max(maxRanked, limit) {
 			break

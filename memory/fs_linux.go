@@ -73,9 +73,9 @@ func roomForIndex(path string) error {
 		return fmt.Errorf("look at the file system of %s: %w", path, err)
 	}
 	free := s.Bavail * uint64(s.Bsize)
-	var there unix.Stat_t
-	if err := unix.Stat(path+"-shm", &there); err == nil {
-		free += uint64(there.Blocks) * 512
+	var stat unix.Stat_t
+	if err := unix.Stat(path+"-shm", &stat); err == nil {
+		free += uint64(stat.Blocks) * 512
 	}
 	if free >= indexBytes {
 		return nil

@@ -33,14 +33,14 @@ func (db *DB) LastLetter(ctx context.Context) (id int64, err error) {
 }
 
 // PostSeen is [DB.Post] for a letter that was written by what the inbox had, up to the
-// letter with the id seen: it fails with [ErrTold] where others have come to the run
+// letter with the id last: it fails with [ErrTold] where others have come to the run
 // since, taken or not. Of two that decide at once, one learns of the other.
 func (db *DB) PostSeen(
 	ctx context.Context,
 	run plan.RunID,
 	kind string,
 	data json.RawMessage,
-	seen int64,
+	last int64,
 ) (int64, error) {
 	if len(data) == 0 {
 		data = json.RawMessage("null")
@@ -51,7 +51,7 @@ func (db *DB) PostSeen(
 	res, err := db.write.exec(ctx, `INSERT INTO inbox (run, kind, data, created)
 		SELECT key, ?, ?, ? FROM runs WHERE id = ? AND outcome = ''
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE run = key AND id > ?)`,
-		kind, string(data), db.now().UnixNano(), string(run), seen)
+		kind, string(data), db.now().UnixNano(), string(run), last)
 	if err != nil {
 		return 0, db.runError("post to", run, err)
 	}

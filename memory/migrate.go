@@ -57,8 +57,8 @@ func migrate(ctx context.Context, tx *sql.Tx, scripts []string) error {
 	return nil
 }
 
-func newerError(found, known int) error {
-	return fmt.Errorf("%w: it has version %d and this plan knows version %d", ErrNewer, found, known)
+func newerError(version, known int) error {
+	return fmt.Errorf("%w: it has version %d and this plan knows version %d", ErrNewer, version, known)
 }
 
 // Where a database file keeps what tells its version.

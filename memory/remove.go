@@ -222,7 +222,7 @@ func (db *DB) FinishRemovals(ctx context.Context, waiting []plan.RunID, progress
 	if err != nil {
 		return db.wrapError(op, err)
 	}
-	for all := left; left > 0; {
+	for total := left; left > 0; {
 		if ctx.Err() != nil {
 			return db.wrapError(op, context.Cause(ctx))
 		}
@@ -235,7 +235,7 @@ func (db *DB) FinishRemovals(ctx context.Context, waiting []plan.RunID, progress
 			left = 0 // or another process has removed the rest
 		}
 		if progress != nil {
-			progress(all-max(left, 0), all)
+			progress(total-max(left, 0), total)
 		}
 	}
 	return nil

@@ -23,8 +23,8 @@ func (db *DB) Pack(ctx context.Context, progress func(done, rows int)) error {
 	if err := db.sumOldRows(ctx); err != nil {
 		return db.wrapError("compress", err)
 	}
-	all, err := db.unpackedRows(ctx)
-	if err != nil || all == 0 {
+	total, err := db.unpackedRows(ctx)
+	if err != nil || total == 0 {
 		return err
 	}
 	looked := 0
@@ -52,7 +52,7 @@ func (db *DB) Pack(ctx context.Context, progress func(done, rows int)) error {
 				return db.wrapError("compress", err)
 			}
 			if looked += r.looked; progress != nil {
-				progress(min(looked, all), all)
+				progress(min(looked, total), total)
 			}
 		}
 	}

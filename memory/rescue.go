@@ -99,8 +99,8 @@ func (r *rescue) all(ctx context.Context) error {
 			r.blobs[row.values[0].(string)] = place{row.page, row.offset}
 		case r.addRef(row):
 		default:
-			if found, ok := proven(tables, row); ok {
-				rows = append(rows, found)
+			if copied, ok := proven(tables, row); ok {
+				rows = append(rows, copied)
 			}
 		}
 	})

@@ -237,27 +237,27 @@ func (db *DB) Resolve(ctx context.Context, prefix string) (plan.RunID, error) {
 		return "", db.wrapError("find a run in", err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
-	var found []plan.RunID
+	var ids []plan.RunID
 	for rows.Next() {
 		var id plan.RunID
 		if err := rows.Scan(&id); err != nil {
 			return "", db.wrapError("find a run in", err)
 		}
-		found = append(found, id)
+		ids = append(ids, id)
 	}
 	if err := rows.Err(); err != nil {
 		return "", db.wrapError("find a run in", err)
 	}
 	switch {
-	case len(found) == 0:
+	case len(ids) == 0:
 		return "", fmt.Errorf("find run %q: %w", prefix, ErrNoRun)
-	case len(found) == 1 || strings.EqualFold(string(found[0]), prefix):
-		return found[0], nil
+	case len(ids) == 1 || strings.EqualFold(string(ids[0]), prefix):
+		return ids[0], nil
 	}
 	return "", &AmbiguousError{
 		Prefix:     prefix,
-		Candidates: found[:min(len(found), maxCandidates)],
-		More:       len(found) > maxCandidates,
+		Candidates: ids[:min(len(ids), maxCandidates)],
+		More:       len(ids) > maxCandidates,
 	}
 }
 

@@ -66,12 +66,12 @@ func (db *DB) auditSchema(ctx context.Context) []error {
 	if err != nil {
 		return []error{db.wrapError("check", err)}
 	}
-	found, err := schemaOf(ctx, db.read)
+	statements, err := schemaOf(ctx, db.read)
 	if err != nil {
 		return []error{db.wrapError("check", err)}
 	}
 	for _, line := range known {
-		if !slices.Contains(found, line) {
+		if !slices.Contains(statements, line) {
 			return []error{&Error{
 				Op:   "check",
 				Path: db.path,

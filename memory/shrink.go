@@ -58,7 +58,7 @@ func (db *DB) Shrink(ctx context.Context, progress func(done, pages int)) error 
 }
 
 func (db *DB) shrinkInSteps(ctx context.Context, progress func(done, pages int)) error {
-	for all, left := 0, 1; left > 0; {
+	for total, left := 0, 1; left > 0; {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
@@ -69,8 +69,8 @@ func (db *DB) shrinkInSteps(ctx context.Context, progress func(done, pages int))
 		if err := db.read.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&left); err != nil {
 			return fmt.Errorf("count the free pages: %w", err)
 		}
-		if all = max(all, left+shrinkPages); progress != nil {
-			progress(all-left, all)
+		if total = max(total, left+shrinkPages); progress != nil {
+			progress(total-left, total)
 		}
 	}
 	return nil

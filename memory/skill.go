@@ -151,11 +151,11 @@ func (db *DB) Streak(
 		} else if len(runs) >= threshold {
 			full, runs = runs, nil
 		}
-		made, err := json.Marshal(full)
+		data, err := json.Marshal(full)
 		if err != nil {
 			return fmt.Errorf("write the streak: %w", err)
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO streak_runs (run, made) VALUES (?,?)`, string(run), string(made))
+		_, err = tx.ExecContext(ctx, `INSERT INTO streak_runs (run, made) VALUES (?,?)`, string(run), string(data))
 		if err != nil {
 			return err //nolint:wrapcheck // Streak says what was done
 		}

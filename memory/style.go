@@ -180,11 +180,11 @@ type keptStyle struct {
 
 // ObserveStyle folds in the style of what was said to a run, as far as it is not
 // learned yet. Blank messages change nothing.
-func (db *DB) ObserveStyle(ctx context.Context, run plan.RunID, said ...Remark) error {
+func (db *DB) ObserveStyle(ctx context.Context, run plan.RunID, remarks ...Remark) error {
 	return db.changeStyle(ctx, func(s *keptStyle) {
 		upTo := s.Learned[run]
 		var messages []string
-		for _, m := range said {
+		for _, m := range remarks {
 			if m.Seq > s.Learned[run] {
 				messages, upTo = append(messages, m.Text), max(upTo, m.Seq)
 			}

@@ -65,7 +65,7 @@ func (x *TextIndex) fill(ctx context.Context, names, texts []string) error {
 func (x *TextIndex) Search(ctx context.Context, query string, most int) ([]int, error) {
 	score := make([]float64, len(x.lengths))
 	for _, w := range cleanWords(strings.Fields(query)) {
-		all, err := x.holding(ctx, quote(w))
+		rows, err := x.holding(ctx, quote(w))
 		if err != nil {
 			return nil, err
 		}
@@ -73,8 +73,8 @@ func (x *TextIndex) Search(ctx context.Context, query string, most int) ([]int, 
 		if err != nil {
 			return nil, err
 		}
-		weight := idf(len(x.lengths), len(all))
-		for _, id := range all {
+		weight := idf(len(x.lengths), len(rows))
+		for _, id := range rows {
 			score[id] += weight
 		}
 		for _, id := range named {

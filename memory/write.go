@@ -30,11 +30,11 @@ func (db *DB) openLine() (*turnstile.Turnstile, error) {
 			if db.note == nil {
 				return
 			}
-			who := "another process"
+			owner := "another process"
 			if pid != 0 {
-				who = fmt.Sprintf("process %d", pid)
+				owner = fmt.Sprintf("process %d", pid)
 			}
-			db.note(fmt.Sprintf("waiting for %s, which is writing to %s", who, db.path))
+			db.note(fmt.Sprintf("waiting for %s, which is writing to %s", owner, db.path))
 		},
 	})
 }

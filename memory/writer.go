@@ -246,17 +246,17 @@ func (t journalTail) extend(
 		if line, err = e.AppendJSON(line[:0]); err != nil {
 			return journalTail{}, nil, ruleError(err.Error())
 		}
-		said := e
+		event := e
 		if projected(e.Type()) { // what the row says must follow from the bytes that are stored
-			if err := said.UnmarshalJSON(line); err != nil {
+			if err := event.UnmarshalJSON(line); err != nil {
 				return journalTail{}, nil, ruleError(err.Error())
 			}
 		}
-		if err := checkRunEnd(said); err != nil {
+		if err := checkRunEnd(event); err != nil {
 			return journalTail{}, nil, err
 		}
 		t.chain = chainHash(t.chain, line)
-		t.info = t.info.fold(said)
+		t.info = t.info.fold(event)
 		records[i] = record{ // packed here, while no other writer waits for it
 			event:  e,
 			line:   string(line),

@@ -100,14 +100,14 @@ func (ph *Phases) recall() func(context.Context, string) (string, error) {
 		return nil
 	}
 	return func(ctx context.Context, query string) (string, error) {
-		found, err := ph.cfg.Recall(ctx, query)
+		recalled, err := ph.cfg.Recall(ctx, query)
 		switch {
 		case err != nil:
 			return "", err
-		case found == "":
+		case recalled == "":
 			return "Nothing of earlier runs has to do with that.\n", nil
 		}
-		return fence("remembered", "", found) + "\n", nil
+		return fence("remembered", "", recalled) + "\n", nil
 	}
 }
 

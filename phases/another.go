@@ -18,18 +18,18 @@ type another struct {
 // cut off before it ended, for the conversation ends with it.
 func newAnother(b plan.Brief) *another {
 	a := &another{used: b.Asked}
-	asked := map[string]json.RawMessage{}
+	calls := map[string]json.RawMessage{}
 	for _, ev := range b.Past {
 		switch body := ev.Body.(type) {
 		case plan.ToolStart:
 			if body.Name == plan.ReplanTool {
-				asked[body.Call] = body.Args
+				calls[body.Call] = body.Args
 			}
 		case plan.ToolEnd:
 			var args struct {
 				Evidence string `json:"evidence"`
 			}
-			if body.Name == plan.ReplanTool && !body.Error && json.Unmarshal(asked[body.Call], &args) == nil {
+			if body.Name == plan.ReplanTool && !body.Error && json.Unmarshal(calls[body.Call], &args) == nil {
 				a.evidence = args.Evidence
 			}
 		}

@@ -26,9 +26,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // Hint says what to do about it.
 func (e *Error) Hint() string { return e.Advice }
 
-func errEmpty(phase, what string) error {
+func errEmpty(phase, subject string) error {
 	return &Error{
-		Err:    fmt.Errorf("%s handed over no %s: the model's last message was empty or cut off", phase, what),
+		Err:    fmt.Errorf("%s handed over no %s: the model's last message was empty or cut off", phase, subject),
 		Advice: "Run it again, perhaps with another model (--model) or a higher max_output_tokens.",
 	}
 }

@@ -117,9 +117,9 @@ func gapText(gaps []plan.Gap) string {
 func answersText(gaps []plan.Gap, closing string) string {
 	text := ""
 	for _, g := range gaps {
-		if said := wordsOn(g.ID, closing); g.Open() && said != "" {
-			said = strings.TrimLeft(said[gapNamed().FindStringIndex(said)[1]:], " *_`#:.)]–—-\n")
-			text += fmt.Sprintf("- %s: %s\n", g.ID, strings.ReplaceAll(said, "\n", "\n  "))
+		if remark := wordsOn(g.ID, closing); g.Open() && remark != "" {
+			remark = strings.TrimLeft(remark[gapNamed().FindStringIndex(remark)[1]:], " *_`#:.)]–—-\n")
+			text += fmt.Sprintf("- %s: %s\n", g.ID, strings.ReplaceAll(remark, "\n", "\n  "))
 		}
 	}
 	if text == "" {
@@ -218,9 +218,9 @@ func acceptedPoints(text string) []string {
 // shown, and what its author left open: the person who asked is told as well, and
 // neither is an excuse.
 func leftText(b plan.Brief) string {
-	var what []string
+	var parts []string
 	if b.Plan != nil && len(acceptedPoints(b.Plan.Text)) > 0 {
-		what = append(what, "what the plan has under Watched and handles in no step")
+		parts = append(parts, "what the plan has under Watched and handles in no step")
 	}
 	open := ""
 	for _, item := range openPoints(b.Closing) {
@@ -228,12 +228,12 @@ func leftText(b plan.Brief) string {
 	}
 	if open != "" {
 		open = "\n\n" + fence("left", "", open)
-		what = append(what, "what the author left open")
+		parts = append(parts, "what the author left open")
 	}
-	if len(what) == 0 {
+	if len(parts) == 0 {
 		return ""
 	}
-	return "Seen and not done is " + strings.Join(what, ", and ") + ". That is the word of those who did the " +
+	return "Seen and not done is " + strings.Join(parts, ", and ") + ". That is the word of those who did the " +
 		"work: where the request asks for it, or where it breaks what used to work, it is a gap." + open
 }
 

@@ -79,11 +79,11 @@ func (s *session) ofReport(ctx context.Context, report string) string {
 			wanted = append(wanted, tools.Wanted{Path: name, Lines: lines[name]})
 		}
 	}
-	shown := s.excerpts(ctx, wanted, reportExcerpts)
-	if shown == "" {
+	excerpts := s.excerpts(ctx, wanted, reportExcerpts)
+	if excerpts == "" {
 		return ""
 	}
-	return "The places that the report names, as they are now, so that you need not read them again:\n\n" + shown
+	return "The places that the report names, as they are now, so that you need not read them again:\n\n" + excerpts
 }
 
 // ofPlan shows the places that a plan names, for the phase that changes them.
@@ -124,12 +124,12 @@ func (s *session) ofPlan(ctx context.Context, doc plan.PlanDoc) string {
 			Whole: true,
 		})
 	}
-	shown := s.excerpts(ctx, wanted, planExcerpts)
-	if shown == "" {
+	excerpts := s.excerpts(ctx, wanted, planExcerpts)
+	if excerpts == "" {
 		return ""
 	}
 	return "The places that the plan names, as they are now. They count as read: change them without reading them " +
-		"again. What is not shown of a file is listed or left out.\n\n" + shown
+		"again. What is not shown of a file is listed or left out.\n\n" + excerpts
 }
 
 // excerpts shows parts of files within a bound on all of them. What is shown

@@ -40,14 +40,14 @@ func (k Kit) shared(p plan.Phase) loop.Shared {
 			out.Blocks++
 		}
 	}
-	all := plan.Phases()
-	first := k.offer(all[0])
+	order := plan.Phases()
+	first := k.offer(order[0])
 	for out.Tools = range len(first) + 1 {
 		differs := func(other plan.Phase) bool {
 			names := k.offer(other)
 			return len(names) <= out.Tools || names[out.Tools] != first[out.Tools]
 		}
-		if out.Tools == len(first) || slices.ContainsFunc(all[1:], differs) {
+		if out.Tools == len(first) || slices.ContainsFunc(order[1:], differs) {
 			break
 		}
 	}

@@ -158,17 +158,17 @@ func sameCheck(list []plan.CheckResult, c plan.CheckResult) int {
 	return slices.IndexFunc(list, func(o plan.CheckResult) bool { return o.Command == c.Command })
 }
 
-// took finds how long something took.
-var took = lazy.Regexp(`\b\d+(?:\.\d+)?\s?(?:ns|µs|ms|s|sec|seconds?)\b`)
+// timings finds how long something took.
+var timings = lazy.Regexp(`\b\d+(?:\.\d+)?\s?(?:ns|µs|ms|s|sec|seconds?)\b`)
 
-// others counts what is no failure of a test, which new tests make more.
-var others = lazy.Regexp(`\b\d+ (?:items|selected|deselected|passed|passing|total)\b`)
+// otherCounts finds what is no failure of a test, which new tests make more.
+var otherCounts = lazy.Regexp(`\b\d+ (?:items|selected|deselected|passed|passing|total)\b`)
 
 // failsAsBefore reports whether a check failed before, and fails now in the same words
 // but for how long it took, and how many tests there are that do not fail.
 func failsAsBefore(before, now plan.CheckResult) bool {
 	words := func(c plan.CheckResult) string {
-		return others().ReplaceAllString(took().ReplaceAllString(c.Output, ""), "")
+		return otherCounts().ReplaceAllString(timings().ReplaceAllString(c.Output, ""), "")
 	}
 	return now.Fails() && before.Fails() && checkWord(before) == checkWord(now) && words(before) == words(now)
 }

@@ -24,12 +24,12 @@ func newFiles(ctx context.Context, room Room, calls []review.Call) ([]plan.NewFi
 		return nil, nil
 	}
 	named := namedBy(calls)
-	all, err := room.Added(ctx, named)
+	files, err := room.Added(ctx, named)
 	if err != nil {
 		return nil, &plan.Outage{Err: fmt.Errorf("look at the files that the reviewer made: %w", err)}
 	}
-	all = slices.DeleteFunc(all, func(f plan.AddedFile) bool { return path.IsAbs(f.Path) && !named(f.Path) })
-	slices.SortStableFunc(all, func(a, b plan.AddedFile) int {
+	files = slices.DeleteFunc(files, func(f plan.AddedFile) bool { return path.IsAbs(f.Path) && !named(f.Path) })
+	slices.SortStableFunc(files, func(a, b plan.AddedFile) int {
 		if named(a.Path) != named(b.Path) {
 			return map[bool]int{true: -1, false: 1}[named(a.Path)]
 		}
@@ -37,7 +37,7 @@ func newFiles(ctx context.Context, room Room, calls []review.Call) ([]plan.NewFi
 	})
 	var out []plan.NewFile
 	left := int64(mostAdded)
-	for _, f := range all {
+	for _, f := range files {
 		if len(out) == mostFiles {
 			break
 		}
@@ -98,14 +98,14 @@ func (m *made) since(ctx context.Context, calls []review.Call) ([]plan.AddedFile
 	}
 	var changed []plan.AddedFile
 	var contents []plan.Blob
-	there := map[string]bool{}
+	exists := map[string]bool{}
 	for _, f := range files {
 		if hasSecret(f.Data, m.redactRead) {
 			continue
 		}
 		blob := plan.NewBlob(f.Data)
 		f.Hash = blob.Hash
-		there[f.Path] = true
+		exists[f.Path] = true
 		if before := m.known[f.Path]; before.Hash == f.Hash && before.Mode == f.Mode {
 			continue
 		}
@@ -114,7 +114,7 @@ func (m *made) since(ctx context.Context, calls []review.Call) ([]plan.AddedFile
 		contents = append(contents, blob)
 	}
 	for name := range m.known {
-		if !there[name] {
+		if !exists[name] {
 			delete(m.known, name)
 			changed = append(changed, plan.AddedFile{Path: name})
 		}

@@ -189,9 +189,9 @@ func (p *prover) known() review.Evidence {
 }
 
 // evidence runs what a verdict claims, as far as that decides something.
-func (p *prover) evidence(ctx context.Context, v plan.Verdict, asked []review.DoubtKind) (review.Evidence, error) {
+func (p *prover) evidence(ctx context.Context, v plan.Verdict, doubts []review.DoubtKind) (review.Evidence, error) {
 	ev := p.known()
-	ev.AskedDoubts = asked
+	ev.AskedDoubts = doubts
 	if !review.DependsOnClaims(v, ev) || p.ph.cfg.Try == nil {
 		return ev, nil
 	}

@@ -97,11 +97,11 @@ func (c choice) record(ctx context.Context, b plan.Brief, emit plan.Emit) error 
 		return nil
 	}
 	for _, ev := range slices.Backward(b.Past) {
-		said, ok := ev.Body.(plan.Route)
-		if !ok || said.For != c.route.For {
+		recorded, ok := ev.Body.(plan.Route)
+		if !ok || recorded.For != c.route.For {
 			continue
 		}
-		if said == c.route {
+		if recorded == c.route {
 			return nil
 		}
 		break

@@ -148,12 +148,12 @@ func (d description) asks() bool { return slices.Contains(d.offers, tools.Ask) }
 
 // describe finds a phase; false if there is none of that name.
 func describe(p plan.Phase) (description, bool) {
-	all := descriptions()
-	i := slices.IndexFunc(all, func(d description) bool { return d.phase == p })
+	rows := descriptions()
+	i := slices.IndexFunc(rows, func(d description) bool { return d.phase == p })
 	if i < 0 {
 		return description{phase: p}, false
 	}
-	return all[i], true
+	return rows[i], true
 }
 
 // TraitsOf are the traits of a phase; of one that is not known, the tightest.

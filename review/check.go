@@ -35,14 +35,14 @@ func brokenChecks(ev Evidence) []plan.Missing {
 	var out []plan.Missing
 	for _, command := range order {
 		r, ran := now[command]
-		was, known := base[command]
-		required := r.Required || was.Required
+		before, known := base[command]
+		required := r.Required || before.Required
 		switch {
 		case !ran:
 			out = append(out, checkGap(ev.Gaps, command, "is required and did not run after the change."))
 		case passed(r):
 		case r.Flaky && (r.Hung || r.TimedOut): // it hung, and passed at once when it ran again
-		case r.Flaky && required && (!known || passed(was) && !was.Flaky):
+		case r.Flaky && required && (!known || passed(before) && !before.Flaky):
 			out = append(
 				out,
 				checkGap(
@@ -55,14 +55,14 @@ func brokenChecks(ev Evidence) []plan.Missing {
 				),
 			)
 		case r.Flaky: // no regression: it is not known to fail
-		case r.TimedOut && was.TimedOut: // see stuckChecks: no change can answer for that
-		case required && r.NotStarted != "" && was.NotStarted != "":
+		case r.TimedOut && before.TimedOut: // see stuckChecks: no change can answer for that
+		case required && r.NotStarted != "" && before.NotStarted != "":
 			out = append(out, checkGap(ev.Gaps, command, "is required and could not start, before the work nor after "+
 				"it, so it says nothing of the work: "+r.NotStarted+". What it needs has to be set up here, or it be "+
 				"another check."))
 		case required:
 			out = append(out, checkGap(ev.Gaps, command, "is required and fails "+result(r)))
-		case known && passed(was):
+		case known && passed(before):
 			out = append(out, checkGap(ev.Gaps, command, "passed before the change and fails now "+result(r)))
 		}
 	}
@@ -75,8 +75,8 @@ func stuckChecks(ev Evidence) []string {
 	now, order := latestResults(ev.Checks)
 	base, _ := latestResults(ev.Baseline)
 	return slices.DeleteFunc(order, func(command string) bool {
-		r, was := now[command], base[command]
-		return !r.Required && !was.Required || r.Flaky || !r.TimedOut || !was.TimedOut
+		r, before := now[command], base[command]
+		return !r.Required && !before.Required || r.Flaky || !r.TimedOut || !before.TimedOut
 	})
 }
 
@@ -100,17 +100,17 @@ func passed(r plan.CheckResult) bool { return r.Passed() && !r.TimedOut }
 
 // result says how a check failed, with the end of its output.
 func result(r plan.CheckResult) string {
-	said := fmt.Sprintf("with exit code %d", r.ExitCode)
+	text := fmt.Sprintf("with exit code %d", r.ExitCode)
 	switch {
 	case r.Hung:
-		said += " (it hung)"
+		text += " (it hung)"
 	case r.TimedOut:
-		said += " (it ran out of time)"
+		text += " (it ran out of time)"
 	}
 	if end := tail(r.Output); end != "" {
-		return said + ":\n" + end
+		return text + ":\n" + end
 	}
-	return said + "."
+	return text + "."
 }
 
 // tail is the end of an output: at most 20 lines and 2000 bytes.

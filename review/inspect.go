@@ -44,11 +44,11 @@ func Inspect(w Work) []plan.Finding {
 		}
 	}
 	var out []plan.Finding
-	told := map[string]bool{} // files whose change to what decides is told
+	reported := map[string]bool{} // files whose change to what decides is told
 	for _, f := range files {
 		out = append(out, w.noteUnplannedFile(f)...)
 		judged := w.noteJudges(f)
-		told[f.path], told[f.old] = told[f.path] || judged != nil, told[f.old] || judged != nil
+		reported[f.path], reported[f.old] = reported[f.path] || judged != nil, reported[f.old] || judged != nil
 		out = append(out, judged...)
 		if isTest(f.path) || isTest(f.old) {
 			out = append(out, noteRemovedTests(f, declared)...)
@@ -59,7 +59,7 @@ func Inspect(w Work) []plan.Finding {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.ChangedJudges)) {
-		if !told[name] { // its patch is not there, as of a file that is binary
+		if !reported[name] { // its patch is not there, as of a file that is binary
 			out = append(out, w.judgeKind(name, w.ChangedJudges[name]))
 		}
 	}
@@ -69,17 +69,17 @@ func Inspect(w Work) []plan.Finding {
 // noteLostTests notes tests of go that stand where go does not build them any more. Those
 // that are gone from the tree altogether are told of with their file.
 func (w Work) noteLostTests(files []fileChange, declared map[string]bool) []plan.Finding {
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, f := range files {
 		for _, name := range lostNames(f, declared) {
-			told[f.old+" "+name], told[f.path+" "+name] = true, true
+			reported[f.old+" "+name], reported[f.path+" "+name] = true, true
 		}
 	}
 	var out []plan.Finding
 	for _, file := range slices.Sorted(maps.Keys(w.LostTests)) {
 		names := slices.DeleteFunc(
 			slices.Clone(w.LostTests[file]),
-			func(name string) bool { return told[file+" "+name] },
+			func(name string) bool { return reported[file+" "+name] },
 		)
 		if len(names) == 0 {
 			continue
@@ -194,12 +194,12 @@ func (w Work) noteJudges(f fileChange) []plan.Finding {
 
 // judgeKind says what a file that was changed is. A plan that names it has said
 // that it would change.
-func (w Work) judgeKind(name, what string) plan.Finding {
+func (w Work) judgeKind(name, change string) plan.Finding {
 	return plan.Finding{
 		Kind:   plan.FindJudges,
 		Path:   name,
 		Answer: !w.planned(name),
-		Text:   fmt.Sprintf("%s was changed, and it is %s: it may pass for that reason.", name, what),
+		Text:   fmt.Sprintf("%s was changed, and it is %s: it may pass for that reason.", name, change),
 	}
 }
 

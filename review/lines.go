@@ -37,13 +37,13 @@ func noteRemovedLines(f fileChange, files []fileChange, declared map[string]bool
 	if len(lost) == 0 {
 		return nil
 	}
-	shown := make([]string, 0, mostLines)
+	quoted := make([]string, 0, mostLines)
 	for _, line := range lost[:min(len(lost), mostLines)] {
-		shown = append(shown, "`"+cut(line, lineLimit)+"`")
+		quoted = append(quoted, "`"+cut(line, lineLimit)+"`")
 	}
 	text := fmt.Sprintf("%s lost %s of its tests, or has other ones in their place: %s", f.path,
-		count(len(lost), "line", "lines"), strings.Join(shown, ", "))
-	if more := len(lost) - len(shown); more > 0 {
+		count(len(lost), "line", "lines"), strings.Join(quoted, ", "))
+	if more := len(lost) - len(quoted); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	fewer := trues(f.removedDemands) - trues(f.addedDemands)

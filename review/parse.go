@@ -82,15 +82,15 @@ func Parse(a Answer) (plan.Verdict, error) {
 	if strings.TrimSpace(a.Text) == "" {
 		return plan.Verdict{}, refuse("it is empty")
 	}
-	found, err := findVerdicts(a.Text)
+	objects, err := findVerdicts(a.Text)
 	if err != nil {
 		return plan.Verdict{}, err
 	}
-	v, err := a.mergeVerdicts(found.verdicts)
+	v, err := a.mergeVerdicts(objects.verdicts)
 	if err != nil || v.Verdict != plan.Done {
 		return v, err
 	}
-	notes, err := a.checkProse(found)
+	notes, err := a.checkProse(objects)
 	if err != nil {
 		return plan.Verdict{}, err
 	}
@@ -99,12 +99,12 @@ func Parse(a Answer) (plan.Verdict, error) {
 }
 
 // mergeVerdicts is what all verdict objects of an answer say.
-func (a Answer) mergeVerdicts(said []locatedObject) (plan.Verdict, error) {
-	kind, err := readKind(said[0].obj["verdict"])
+func (a Answer) mergeVerdicts(verdicts []locatedObject) (plan.Verdict, error) {
+	kind, err := readKind(verdicts[0].obj["verdict"])
 	if err != nil {
 		return plan.Verdict{}, err
 	}
-	for _, other := range said[1:] {
+	for _, other := range verdicts[1:] {
 		k, err := readKind(other.obj["verdict"])
 		if err != nil {
 			return plan.Verdict{}, err
@@ -114,7 +114,7 @@ func (a Answer) mergeVerdicts(said []locatedObject) (plan.Verdict, error) {
 		}
 	}
 	var v plan.Verdict
-	for i, s := range said {
+	for i, s := range verdicts {
 		before := v
 		if v, err = a.readVerdict(s.obj, kind); err != nil {
 			return plan.Verdict{}, err
@@ -194,13 +194,13 @@ func (a Answer) checkUnknownKeys(obj object) ([]string, error) {
 		}
 		for _, raw := range obj[key] {
 			list := isList(raw)
-			told := fmt.Sprintf("%s: %s", key, raw)
+			text := fmt.Sprintf("%s: %s", key, raw)
 			switch {
 			case !hasContent(raw), !list && slices.Contains(remarkKeys, normalKey(key)):
 			case list || !a.FormatRetry:
-				return nil, refuse("it says DONE and something under %q, which is no key of a verdict", key).at(told)
+				return nil, refuse("it says DONE and something under %q, which is no key of a verdict", key).at(text)
 			default:
-				notes = append(notes, cut(told, maxExcerpt))
+				notes = append(notes, cut(text, maxExcerpt))
 			}
 		}
 	}
@@ -216,28 +216,28 @@ var statedVerdict = lazy.Regexp(`(?im:(?:^|[.!?]\s)[^\w\n]*(?:(?:so|my|the|final
 // checkProse looks at what stands around a DONE. Prose before it explains it; behind
 // it, it may take something back. The notes that are returned hold the prose of
 // a second answer.
-func (a Answer) checkProse(found verdictObjects) ([]string, error) {
-	said := found.verdicts
-	prose := textOutside(a.Text, 0, said)
+func (a Answer) checkProse(objects verdictObjects) ([]string, error) {
+	verdicts := objects.verdicts
+	prose := textOutside(a.Text, 0, verdicts)
 	if stated := statedVerdict().FindString(prose); stated != "" {
 		return nil, refuse("the object says DONE and the text another verdict").at(stated)
 	}
-	last := said[len(said)-1]
-	for _, other := range found.others {
+	last := verdicts[len(verdicts)-1]
+	for _, other := range objects.others {
 		behind := a.FormatRetry && other.start > last.start
 		if behind || hasContent(other.obj["checklist"].effective()) || hasContent(other.obj["missing"].effective()) {
 			return nil, refuse("another object stands beside the DONE").at(other.text(a.Text))
 		}
 	}
 	after := withoutMarkup(a.Text[last.end:])
-	if after != "" && (!a.FormatRetry || len(said) > 1) {
+	if after != "" && (!a.FormatRetry || len(verdicts) > 1) {
 		return nil, refuse("text follows the object").at(a.Text[last.end:])
 	}
 	if !a.FormatRetry {
 		return nil, nil
 	}
 	var notes []string
-	for _, text := range []string{withoutMarkup(a.Text[:said[0].start]), after} {
+	for _, text := range []string{withoutMarkup(a.Text[:verdicts[0].start]), after} {
 		if text != "" {
 			notes = append(notes, cut(text, maxExcerpt))
 		}

@@ -19,10 +19,10 @@ func (w Work) noteFewerTests() []plan.Finding {
 		if !passed(r) || r.Skipped != "" || r.Evidence != "" || r.Source == plan.CheckSetup {
 			continue
 		}
-		was, known := base[command]
+		before, known := base[command]
 		text := nothingRan(r.Tests)
 		if text == "" && known {
-			text = fewerTests(was.Tests, r.Tests)
+			text = fewerTests(before.Tests, r.Tests)
 		}
 		if text != "" {
 			out = append(out, plan.Finding{
@@ -50,44 +50,44 @@ func nothingRan(now *plan.TestReport) string {
 
 // fewerTests says in what a report tells of less than the one before the change, ""
 // for nothing. What either does not count is not compared.
-func fewerTests(was, now *plan.TestReport) string {
-	if was != nil && now != nil && now.Silent > was.Silent {
+func fewerTests(before, now *plan.TestReport) string {
+	if before != nil && now != nil && now.Silent > before.Silent {
 		return fmt.Sprintf(
 			"%s of it passed without naming a test, which was so of %d before the change",
 			count(now.Silent, "package", "packages"),
-			was.Silent,
+			before.Silent,
 		)
 	}
-	if !was.Ran() {
+	if !before.Ran() {
 		return ""
 	}
 	if now == nil {
 		return fmt.Sprintf(
 			"it says nothing of the tests that it ran before the change (%s, by %s)",
-			tests(was),
-			runners(was),
+			tests(before),
+			runners(before),
 		)
 	}
 	var silent []string
-	for _, name := range was.Runners {
+	for _, name := range before.Runners {
 		if !slices.Contains(now.Runners, name) {
 			silent = append(silent, name)
 		}
 	}
-	counted := was.Passed >= 0 && was.Failed >= 0
+	counted := before.Passed >= 0 && before.Failed >= 0
 	recounted := now.Passed >= 0 && now.Failed >= 0
 	switch {
 	case len(silent) > 0:
 		return fmt.Sprintf("%s reported of tests before the change, and says nothing now", strings.Join(silent, ", "))
 	case counted && !recounted:
-		return fmt.Sprintf("it ran %s before the change, and does not name its tests any more", tests(was))
-	case counted && now.Passed+now.Failed < was.Passed+was.Failed:
-		return fmt.Sprintf("it ran %s before the change, and runs %s now", tests(was), tests(now))
-	case was.Skipped >= 0 && now.Skipped > was.Skipped:
+		return fmt.Sprintf("it ran %s before the change, and does not name its tests any more", tests(before))
+	case counted && now.Passed+now.Failed < before.Passed+before.Failed:
+		return fmt.Sprintf("it ran %s before the change, and runs %s now", tests(before), tests(now))
+	case before.Skipped >= 0 && now.Skipped > before.Skipped:
 		return fmt.Sprintf(
 			"it skips %s, and skipped %d before the change",
 			count(now.Skipped, "test", "tests"),
-			was.Skipped,
+			before.Skipped,
 		)
 	}
 	return ""

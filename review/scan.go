@@ -203,44 +203,44 @@ type verdictObjects struct{ verdicts, others []locatedObject }
 // and cannot be read stands for a word that was not heard, so it is an error and
 // not skipped.
 func findVerdicts(text string) (verdictObjects, error) {
-	var found verdictObjects
+	var objects verdictObjects
 	regions, unclosed := scan(text)
 	for _, r := range regions {
 		chunk := text[r.start:r.end]
 		if !json.Valid([]byte(chunk)) {
 			if meansVerdict(chunk) {
 				err := refuse("the JSON object with the verdict is not valid: %v", syntaxError([]byte(chunk)))
-				return found, err.at(chunk)
+				return objects, err.at(chunk)
 			}
 			continue
 		}
 		obj, err := decodeObject([]byte(chunk))
 		switch {
 		case err == nil && obj["verdict"] != nil:
-			found.verdicts = append(found.verdicts, locatedObject{r, obj})
+			objects.verdicts = append(objects.verdicts, locatedObject{r, obj})
 		case err == nil && normalKey(misspelled(obj)) == "verdict":
-			return found, refuse("the key %q must be written %q", misspelled(obj), "verdict")
+			return objects, refuse("the key %q must be written %q", misspelled(obj), "verdict")
 		case quotedKey().MatchString(unescaped(chunk)):
-			return found, refuse(`the key "verdict" is not at the top level of the JSON object`).at(chunk)
+			return objects, refuse(`the key "verdict" is not at the top level of the JSON object`).at(chunk)
 		case err == nil && len(obj) > 0:
-			found.others = append(found.others, locatedObject{r, obj})
+			objects.others = append(objects.others, locatedObject{r, obj})
 		}
 	}
 	if unclosed >= 0 {
-		rest := textOutside(text, unclosed, found.verdicts)
+		rest := textOutside(text, unclosed, objects.verdicts)
 		switch {
 		case !meansVerdict(rest):
-		case len(found.verdicts) > 0:
-			return found, refuse("a JSON object with a verdict is not closed").at(rest)
+		case len(objects.verdicts) > 0:
+			return objects, refuse("a JSON object with a verdict is not closed").at(rest)
 		default:
 			err := refuse("the JSON object with the verdict is not valid: %v", syntaxError([]byte(text[unclosed:])))
-			return found, err.at(rest)
+			return objects, err.at(rest)
 		}
 	}
-	if len(found.verdicts) == 0 {
-		return found, refuse(`there is no JSON object with the key "verdict" in it`)
+	if len(objects.verdicts) == 0 {
+		return objects, refuse(`there is no JSON object with the key "verdict" in it`)
 	}
-	return found, nil
+	return objects, nil
 }
 
 // textOutside is a text from a position on without the given values in it.

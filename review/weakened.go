@@ -19,14 +19,14 @@ func weakened(f fileChange, lost []lostLine) int {
 			added[f.addedAt[i]] = append(added[f.addedAt[i]], line)
 		}
 	}
-	gone := map[int][]string{}
+	removed := map[int][]string{}
 	for _, l := range lost {
 		if l.demands {
-			gone[l.block] = append(gone[l.block], l.text)
+			removed[l.block] = append(removed[l.block], l.text)
 		}
 	}
 	n := 0
-	for block, lines := range gone {
+	for block, lines := range removed {
 		instead := added[block]
 		less := max(0, len(lines)-len(instead))
 		for _, line := range instead {
@@ -45,21 +45,21 @@ func weakened(f fileChange, lost []lostLine) int {
 // condition behind which a test fails it is the other way round.
 func loosens(line string, lost []string) bool {
 	now := trimmed(line)
-	for _, was := range lost {
-		was := trimmed(was)
-		ands, ors := len(and().FindAllString(now, -1))-len(and().FindAllString(was, -1)),
-			len(or().FindAllString(now, -1))-len(or().FindAllString(was, -1))
+	for _, old := range lost {
+		old := trimmed(old)
+		ands, ors := len(and().FindAllString(now, -1))-len(and().FindAllString(old, -1)),
+			len(or().FindAllString(now, -1))-len(or().FindAllString(old, -1))
 		fails := condition().MatchString(now)
 		if fails {
 			ands, ors = -ands, -ors
 		}
 		switch {
 		case ands < 0 || ors > 0,
-			!fails && begins(was, now),
-			anything().MatchString(line) && !anything().MatchString(was):
+			!fails && begins(old, now),
+			anything().MatchString(line) && !anything().MatchString(old):
 			return true
 		}
-		if equality().MatchString(was) && !named().MatchString(was) &&
+		if equality().MatchString(old) && !named().MatchString(old) &&
 			(!equality().MatchString(line) || named().MatchString(line)) {
 			return true
 		}
@@ -89,9 +89,9 @@ func otherValues(f fileChange, lost []lostLine) int {
 	if skips[ending] == nil { // data in files of its own changes as a whole
 		return 0
 	}
-	there := map[int][]string{}
+	remaining := map[int][]string{}
 	for i, line := range f.added {
-		there[f.addedAt[i]] = append(there[f.addedAt[i]], literals(line)...)
+		remaining[f.addedAt[i]] = append(remaining[f.addedAt[i]], literals(line)...)
 	}
 	n := 0
 	for _, l := range lost {
@@ -100,9 +100,9 @@ func otherValues(f fileChange, lost []lostLine) int {
 		}
 		gone := false
 		for _, value := range literals(l.text) {
-			i := slices.Index(there[l.block], value)
+			i := slices.Index(remaining[l.block], value)
 			if gone = gone || i < 0; i >= 0 {
-				there[l.block] = slices.Delete(there[l.block], i, i+1)
+				remaining[l.block] = slices.Delete(remaining[l.block], i, i+1)
 			}
 		}
 		if gone {
@@ -114,11 +114,11 @@ func otherValues(f fileChange, lost []lostLine) int {
 
 // literals are the numbers and texts in a line, in whichever quotes.
 func literals(line string) []string {
-	found := literal().FindAllString(line, -1)
-	for i, text := range found {
-		found[i] = strings.Trim(text, "\"'`")
+	literals := literal().FindAllString(line, -1)
+	for i, text := range literals {
+		literals[i] = strings.Trim(text, "\"'`")
 	}
-	return found
+	return literals
 }
 
 // demands reports whether a line of a patch says what has to hold: it is an assertion, or
@@ -150,15 +150,15 @@ func guards(lines []patch.Line, i int) int {
 	if !condition().MatchString(lines[i].Text) {
 		return -1
 	}
-	seen := 0
-	for j := i + 1; j < len(lines) && seen < near; j++ {
+	looked := 0
+	for j := i + 1; j < len(lines) && looked < near; j++ {
 		if lines[j].Kind != ' ' && lines[j].Kind != lines[i].Kind {
 			continue // it belongs to the other side
 		}
 		if indent(lines[j].Text) <= indent(lines[i].Text) {
 			return -1
 		}
-		if seen++; failsHere().MatchString(lines[j].Text) {
+		if looked++; failsHere().MatchString(lines[j].Text) {
 			return j
 		}
 	}

@@ -38,9 +38,9 @@ func (w *Wall) TemporaryFiles(ctx context.Context) ([]TemporaryFile, error) {
 	}
 	defer func() { _ = root.Close() }()
 	var out []TemporaryFile
-	seen := 0
+	entries := 0
 	err = walk(root, ".", func(name string, info fs.FileInfo) error {
-		if seen++; seen > maxListed {
+		if entries++; entries > maxListed {
 			return fs.SkipAll
 		}
 		if info.Mode().IsRegular() && !strings.HasPrefix(name, standInPrefix) {

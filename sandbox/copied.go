@@ -187,22 +187,22 @@ func (c *treeCopy) compare(n *changeRecorder) error {
 		if err := n.cancelled(); err != nil {
 			return err
 		}
-		was, there := c.files[name]
+		before, there := c.files[name]
 		switch {
-		case c.inUnwatched(name) || is.mode.IsDir() && (!there || was.mode.IsDir()):
+		case c.inUnwatched(name) || is.mode.IsDir() && (!there || before.mode.IsDir()):
 		case is.mode.IsDir():
 			n.recordAltered(name)
-		case !there || was.mode.IsDir():
+		case !there || before.mode.IsDir():
 			n.recordAdded(name)
-		case is.fileStamp != was.fileStamp:
+		case is.fileStamp != before.fileStamp:
 			n.recordWritten(name)
-			if !c.sameAsBefore(root, name, was, is) {
+			if !c.sameAsBefore(root, name, before, is) {
 				n.recordAltered(name)
 			}
 		}
 	}
-	for name, was := range c.files {
-		if _, there := now[name]; !there && !was.mode.IsDir() && !c.inUnwatched(name) {
+	for name, before := range c.files {
+		if _, there := now[name]; !there && !before.mode.IsDir() && !c.inUnwatched(name) {
 			n.recordAltered(name)
 		}
 	}

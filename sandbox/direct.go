@@ -23,11 +23,11 @@ type child struct {
 
 // query implements queryable.
 func (c *child) query(_ context.Context, a taskQuery) (taskStatus, error) {
-	all, err := processes()
+	procs, err := processes()
 	if err != nil {
 		return taskStatus{}, err
 	}
-	return c.quits.answer(a, c.pid, all, groupAndBelow(all, c.pid)), nil
+	return c.quits.answer(a, c.pid, procs, groupAndBelow(procs, c.pid)), nil
 }
 
 // spawn implements spawner.

@@ -22,12 +22,12 @@ const (
 // so is all that would show the home as a whole.
 func (p Policy) shownInHome(home string) []string {
 	hidden := realPaths(p.Hidden)
-	shown := slices.DeleteFunc(realPaths(p.Shown), func(path string) bool {
+	visible := slices.DeleteFunc(realPaths(p.Shown), func(path string) bool {
 		return path == home || !within(path, home) || inAny(path, hidden)
 	})
-	slices.Sort(shown)
+	slices.Sort(visible)
 	var out []string
-	for _, path := range shown { // what lies in another comes behind it
+	for _, path := range visible { // what lies in another comes behind it
 		if !inAny(path, out) {
 			out = append(out, path)
 		}
@@ -92,17 +92,17 @@ func (p Policy) settingVars(level Level, scratch string) map[string]string {
 // the policy and their PATH show, the settings that need no change, and what they work
 // with. None of it holds anything hidden.
 func (p Policy) readInHome(home string, path []string) []string {
-	shown := slices.Concat(p.shownInHome(home), p.programsInHome(home, path))
+	visible := slices.Concat(p.shownInHome(home), p.programsInHome(home, path))
 	hidden := realPaths(p.Hidden)
 	for _, s := range p.settingsInHome(home) {
 		if s.Changed {
 			hidden = append(hidden, realPaths([]string{s.Path})...)
 		} else {
-			shown = append(shown, realPaths([]string{s.Path})...)
+			visible = append(visible, realPaths([]string{s.Path})...)
 		}
 	}
 	var out []string
-	for _, dir := range shown {
+	for _, dir := range visible {
 		out = append(out, pathsAround(dir, hidden)...)
 	}
 	for _, c := range p.Caches {

@@ -185,11 +185,11 @@ func killDescendants(of int) {
 
 // parentsOf tells the parent of each process.
 func parentsOf() map[int]int {
-	all, err := processes()
+	procs, err := processes()
 	if err != nil {
 		return nil
 	}
-	return parents(all)
+	return parents(procs)
 }
 
 // connection makes the inherited descriptor a connection.

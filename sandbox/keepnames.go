@@ -100,11 +100,11 @@ func (k savedNames) removeNew() (removed []string, err error) {
 		return nil, err //nolint:wrapcheck // cannot happen in the root
 	}
 	for _, name := range names {
-		made := filepath.Join(k.Dir, name)
-		if slices.Contains(k.Names, name) || k.isData(name) || k.Linked && k.isOfOthers(made) {
+		path := filepath.Join(k.Dir, name)
+		if slices.Contains(k.Names, name) || k.isData(name) || k.Linked && k.isOfOthers(path) {
 			continue
 		}
-		removed = append(removed, made)
+		removed = append(removed, path)
 		err = errors.Join(err, root.RemoveAll(filepath.Join(below, name)))
 	}
 	return removed, err
@@ -119,15 +119,15 @@ func (k savedNames) isData(name string) bool {
 
 // isOfOthers reports whether a folder of git's belongs to a work tree that commands
 // could not have made, since it lies where they cannot write and leads back.
-func (k savedNames) isOfOthers(made string) bool {
+func (k savedNames) isOfOthers(path string) bool {
 	var link string
-	if text, err := readSmall(filepath.Join(made, "gitdir")); err == nil {
+	if text, err := readSmall(filepath.Join(path, "gitdir")); err == nil {
 		link = strings.TrimSpace(text)
-	} else if text, err := readSmall(filepath.Join(made, "config")); err == nil { // a submodule's
+	} else if text, err := readSmall(filepath.Join(path, "config")); err == nil { // a submodule's
 		for line := range strings.Lines(text) {
 			name, value, _ := strings.Cut(line, "=")
 			if strings.TrimSpace(name) == "worktree" {
-				link = filepath.Join(made, strings.TrimSpace(value), ".git")
+				link = filepath.Join(path, strings.TrimSpace(value), ".git")
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func (k savedNames) isOfOthers(made string) bool {
 		back = filepath.Join(filepath.Dir(link), back)
 	}
 	is, err := os.Stat(back)
-	ours, oursErr := os.Lstat(made)
+	ours, oursErr := os.Lstat(path)
 	return err == nil && oursErr == nil && os.SameFile(is, ours)
 }
 

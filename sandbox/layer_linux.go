@@ -142,24 +142,24 @@ func (c *layerComparison) compareEntry(name string, hides bool) error {
 	if err != nil {
 		return ignoreConcurrentChange(err)
 	}
-	before, was, err := c.stateBefore(name)
+	before, existed, err := c.stateBefore(name)
 	if err != nil {
 		return err
 	}
 	switch {
 	case isWhiteout(info):
-		if was {
+		if existed {
 			return c.recordTreeRemoved(name)
 		}
 		return nil
-	case info.IsDir() && was && before.mode.IsDir():
+	case info.IsDir() && existed && before.mode.IsDir():
 		return c.compareDir(name, hides)
 	case info.IsDir():
-		if was {
+		if existed {
 			c.recordAltered(name)
 		}
 		return c.recordTreeAdded(name)
-	case !was:
+	case !existed:
 		c.recordAdded(name)
 		return nil
 	case before.mode.IsDir():
@@ -186,7 +186,7 @@ func (c *layerComparison) compareFile(name string, info fs.FileInfo, before file
 }
 
 // stateBefore is what stood at a path when the layer was made.
-func (c *layerComparison) stateBefore(name string) (s fileState, was bool, err error) {
+func (c *layerComparison) stateBefore(name string) (s fileState, existed bool, err error) {
 	if put, ok := c.puts[name]; ok && !put.Deleted {
 		s, err = stateOfPut(put)
 		return s, true, err
@@ -232,8 +232,8 @@ func (c *layerComparison) recordTreeRemoved(name string) error {
 	if c.unwatched[name] {
 		return nil
 	}
-	before, was, err := c.stateBefore(name)
-	if err != nil || !was {
+	before, existed, err := c.stateBefore(name)
+	if err != nil || !existed {
 		return err
 	}
 	if !before.mode.IsDir() {
@@ -257,16 +257,16 @@ func (c *layerComparison) recordTreeRemoved(name string) error {
 
 // recordHiddenRemoved notes what stood in a folder and is hidden there now.
 func (c *layerComparison) recordHiddenRemoved(name string, kept []string) error {
-	there := map[string]bool{}
+	keeps := map[string]bool{}
 	for _, entry := range kept {
-		there[entry] = true
+		keeps[entry] = true
 	}
 	names, err := readNames(c.lowerRoot, name)
 	if err != nil {
 		return ignoreConcurrentChange(err)
 	}
 	for _, entry := range names {
-		if !there[entry] {
+		if !keeps[entry] {
 			if err := c.recordTreeRemoved(filepath.Join(name, entry)); err != nil {
 				return err
 			}

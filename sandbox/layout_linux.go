@@ -35,14 +35,14 @@ func layout(p Policy, g layoutInput) ([]step, error) {
 	l.add(kindEmpty, "/run", "")
 	l.add(kindView, "/var", "")
 	others := l.hideHomes(p)
-	shown, home := slices.Concat(g.shown, resolvers(), below(g.home, g.mounts)), p.ownHome()
+	visible, home := slices.Concat(g.shown, resolvers(), below(g.home, g.mounts)), p.ownHome()
 	if home == "" {
-		shown = append(shown, p.shownIn(others)...)
+		visible = append(visible, p.shownIn(others)...)
 		l.add(kindView, g.home, "")
 	} else {
-		shown = l.showHome(p, home)
+		visible = l.showHome(p, home)
 	}
-	for _, dir := range shown {
+	for _, dir := range visible {
 		if l.hiddenByWall(dir) && !inWorkDirs(p, dir) {
 			l.add(kindShow, dir, "")
 		}

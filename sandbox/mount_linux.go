@@ -50,8 +50,8 @@ func buildMounts(steps []step) error {
 
 // setMountFlags makes everything read-only, and then writable what is meant to be.
 func setMountFlags(sources []mountSource) error {
-	all := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
-	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &all); err != nil {
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &attr); err != nil {
 		return fmt.Errorf("make everything read-only: %w", err)
 	}
 	writable := unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}

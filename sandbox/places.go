@@ -76,8 +76,8 @@ func Secrets(env []string) []string {
 		return existing(out)
 	}
 	for _, pattern := range secretPlaces {
-		found, _ := filepath.Glob(filepath.Join(escapeGlob(home), pattern)) // the patterns are fine
-		out = append(out, found...)
+		matches, _ := filepath.Glob(filepath.Join(escapeGlob(home), pattern)) // the patterns are fine
+		out = append(out, matches...)
 	}
 	for name, words := range maybeSecret {
 		if path := filepath.Join(home, name); containsAny(path, words) {

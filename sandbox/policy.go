@@ -174,11 +174,13 @@ func (p Policy) ownHome() string {
 // otherHomes are Homes as the kernel knows them, without those that lie in Home or in
 // each other, and those that are seen like Tree.
 func (p Policy) otherHomes() []string {
-	seen := realPaths([]string{p.Tree})
+	visible := realPaths([]string{p.Tree})
 	if home := p.ownHome(); home != "" {
-		seen = append(seen, home)
+		visible = append(visible, home)
 	}
-	homes := slices.DeleteFunc(realPaths(p.Homes), func(home string) bool { return home == "/" || inAny(home, seen) })
+	homes := slices.DeleteFunc(realPaths(p.Homes), func(home string) bool {
+		return home == "/" || inAny(home, visible)
+	})
 	slices.Sort(homes)
 	var out []string
 	for _, home := range homes { // what lies in another comes behind it

@@ -59,8 +59,8 @@ func snapshotTree(dir string, unwatched []string) (treeSnapshot, error) {
 // changed lists what is not the same any more, sorted.
 func (p treeSnapshot) changed(now treeSnapshot) []string {
 	var out []string
-	for path, was := range p {
-		if is, ok := now[path]; !ok || !is.equal(was) {
+	for path, before := range p {
+		if is, ok := now[path]; !ok || !is.equal(before) {
 			out = append(out, path)
 		}
 	}

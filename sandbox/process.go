@@ -41,13 +41,13 @@ type taskStatus struct {
 
 // answer answers a question about the task that leader is the first process of,
 // and which is made of some of the system's processes.
-func (q *quitQueue) answer(a taskQuery, leader int, all, its []process) taskStatus {
+func (q *quitQueue) answer(a taskQuery, leader int, procs, its []process) taskStatus {
 	t := taskStatus{Used: make(map[int]time.Duration, len(its))}
 	for _, p := range its {
 		t.Used[p.PID] = p.Used
 		t.Alive = t.Alive || p.PID == leader && !p.Zombie
 	}
-	its = slices.DeleteFunc(deepestFirst(all, its), func(p process) bool { return p.Zombie })
+	its = slices.DeleteFunc(deepestFirst(procs, its), func(p process) bool { return p.Zombie })
 	if a.Names {
 		for _, p := range its[:min(len(its), maxNamed)] {
 			t.Running = append(t.Running, commandLine(p))
@@ -102,19 +102,19 @@ func commandLine(p process) string {
 }
 
 // parents tells the parent of each process.
-func parents(all []process) map[int]int {
-	out := make(map[int]int, len(all))
-	for _, p := range all {
+func parents(procs []process) map[int]int {
+	out := make(map[int]int, len(procs))
+	for _, p := range procs {
 		out[p.PID] = p.Parent
 	}
 	return out
 }
 
 // descendants lists the processes that come from one.
-func descendants(all []process, of int) []process {
-	parent := parents(all)
+func descendants(procs []process, of int) []process {
+	parent := parents(procs)
 	var out []process
-	for _, p := range all {
+	for _, p := range procs {
 		if descends(parent, p.PID, of) {
 			out = append(out, p)
 		}
@@ -138,10 +138,10 @@ func descends(parents map[int]int, pid, of int) bool {
 }
 
 // groupAndBelow lists the processes of a group and what comes from its leader.
-func groupAndBelow(all []process, leader int) []process {
-	parent := parents(all)
+func groupAndBelow(procs []process, leader int) []process {
+	parent := parents(procs)
 	var out []process
-	for _, p := range all {
+	for _, p := range procs {
 		if p.PID == leader || p.Group == leader || descends(parent, p.PID, leader) {
 			out = append(out, p)
 		}
@@ -151,8 +151,8 @@ func groupAndBelow(all []process, leader int) []process {
 
 // deepestFirst sorts processes: those that are the furthest from the first
 // process of the system come first.
-func deepestFirst(all, some []process) []process {
-	parent := parents(all)
+func deepestFirst(procs, some []process) []process {
+	parent := parents(procs)
 	depth := func(pid int) int {
 		n := 0
 		for range len(parent) {
@@ -176,8 +176,8 @@ func deepestFirst(all, some []process) []process {
 func processorTime(before, now map[int]time.Duration) time.Duration {
 	var sum time.Duration
 	for pid, used := range now {
-		if was := before[pid]; was <= used {
-			used -= was
+		if earlier := before[pid]; earlier <= used {
+			used -= earlier
 		} // else the number was given to another process meanwhile
 		sum += used
 	}

@@ -90,11 +90,11 @@ func (c *treeCopy) restore(puts []namedPut) error {
 		}
 	}
 	for _, name := range slices.Backward(names) {
-		was := c.files[name]
-		if !was.mode.IsDir() {
+		before := c.files[name]
+		if !before.mode.IsDir() {
 			continue
 		}
-		if err := errors.Join(root.Chmod(name, was.mode.Perm()), root.Chtimes(name, was.mtime, was.mtime)); err != nil {
+		if err := before.restoreModeAndTime(root, name); err != nil {
 			return fmt.Errorf("put %s back: %w", name, err)
 		}
 	}
@@ -135,14 +135,14 @@ func (c *treeCopy) removeUnknown(root *os.Root) (map[string]copyEntry, error) {
 	left := map[string]copyEntry{}
 	var other []string
 	err := walk(root, ".", func(name string, info fs.FileInfo) error {
-		const all = 0o700
-		if info.IsDir() && info.Mode()&all != all {
-			if err := root.Chmod(name, all); err != nil {
+		const ownerOnly = 0o700
+		if info.IsDir() && info.Mode()&ownerOnly != ownerOnly {
+			if err := root.Chmod(name, ownerOnly); err != nil {
 				return err //nolint:wrapcheck // names the path
 			}
 		}
 		file, err := readCopyEntry(root, name, info)
-		if was, there := c.files[name]; !there || was.mode.Type() != file.mode.Type() {
+		if before, there := c.files[name]; !there || before.mode.Type() != file.mode.Type() {
 			other = append(other, name)
 			return err
 		}
@@ -157,11 +157,11 @@ func (c *treeCopy) removeUnknown(root *os.Root) (map[string]copyEntry, error) {
 
 // restoreEntry makes one path as it was, if it is not.
 func (c *treeCopy) restoreEntry(root *os.Root, name string, is copyEntry, there bool) error {
-	was := c.files[name]
+	before := c.files[name]
 	switch {
-	case there && (was.mode.IsDir() || is.fileStamp == was.fileStamp):
+	case there && (before.mode.IsDir() || is.fileStamp == before.fileStamp):
 		return nil
-	case was.mode.IsDir():
+	case before.mode.IsDir():
 		return root.Mkdir(name, 0o700) //nolint:wrapcheck // names the path
 	}
 	if there {
@@ -170,12 +170,12 @@ func (c *treeCopy) restoreEntry(root *os.Root, name string, is copyEntry, there 
 		}
 	}
 	switch {
-	case was.mode&fs.ModeSymlink != 0:
-		if err := root.Symlink(was.link, name); err != nil {
+	case before.mode&fs.ModeSymlink != 0:
+		if err := root.Symlink(before.link, name); err != nil {
 			return err //nolint:wrapcheck // names the path
 		}
-	case was.mode.IsRegular():
-		if err := c.restoreContent(root, name, was); err != nil {
+	case before.mode.IsRegular():
+		if err := c.restoreContent(root, name, before); err != nil {
 			return err
 		}
 	default: // it is not read, and cannot be made again
@@ -185,13 +185,13 @@ func (c *treeCopy) restoreEntry(root *os.Root, name string, is copyEntry, there 
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
-	was.fileStamp = stampOf(info)
-	c.files[name] = was
+	before.fileStamp = stampOf(info)
+	c.files[name] = before
 	return nil
 }
 
 // restoreContent writes a file of the copy anew.
-func (c *treeCopy) restoreContent(root *os.Root, name string, was copyEntry) error {
+func (c *treeCopy) restoreContent(root *os.Root, name string, before copyEntry) error {
 	source, err := c.contentSource(name)
 	if err != nil {
 		return err
@@ -206,5 +206,10 @@ func (c *treeCopy) restoreContent(root *os.Root, name string, was copyEntry) err
 		return err //nolint:wrapcheck // names the path
 	}
 	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Close(), root.Chmod(name, was.mode.Perm()), root.Chtimes(name, was.mtime, was.mtime))
+	return errors.Join(err, to.Close(), before.restoreModeAndTime(root, name))
+}
+
+// restoreModeAndTime gives a file or folder the permissions and the time that it had.
+func (e copyEntry) restoreModeAndTime(root *os.Root, name string) error {
+	return errors.Join(root.Chmod(name, e.mode.Perm()), root.Chtimes(name, e.mtime, e.mtime))
 }

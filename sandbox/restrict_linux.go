@@ -28,13 +28,13 @@ func restrict(s setup) error {
 	if s.Processes > 0 {
 		limits[unix.RLIMIT_NPROC] = unix.Rlimit{Cur: s.Processes, Max: s.Processes}
 	}
-	for what, limit := range limits {
+	for resource, limit := range limits {
 		var old unix.Rlimit
-		if err := unix.Prlimit(0, what, nil, &old); err != nil {
+		if err := unix.Prlimit(0, resource, nil, &old); err != nil {
 			return fmt.Errorf("read a limit: %w", err)
 		}
 		limit.Cur, limit.Max = min(limit.Cur, old.Max), min(limit.Max, old.Max)
-		if err := unix.Prlimit(0, what, &limit, nil); err != nil {
+		if err := unix.Prlimit(0, resource, &limit, nil); err != nil {
 			return fmt.Errorf("set a limit: %w", err)
 		}
 	}

@@ -122,7 +122,7 @@ func (s *server) leader(id int64) (pid int, ok bool) {
 func (s *server) answer(id, of int64, a taskQuery) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all, err := processes()
+	procs, err := processes()
 	if err != nil {
 		return reply{ID: id, Error: err.Error()}
 	}
@@ -131,7 +131,7 @@ func (s *server) answer(id, of int64, a taskQuery) reply {
 	if l == nil {
 		l = &quittingTask{leader: leader}
 	}
-	t := l.answer(a, leader, all, descendants(all, os.Getpid()))
+	t := l.answer(a, leader, procs, descendants(procs, os.Getpid()))
 	if l.isPending() {
 		s.quitting[of] = l
 	}

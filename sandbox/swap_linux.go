@@ -49,7 +49,7 @@ func (s swapped) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
 		order.Drop, order.RootKeeps = true, os.Getuid() == 0
 	}
-	told, err := json.Marshal(order)
+	request, err := json.Marshal(order)
 	if err != nil {
 		return ending{}, fmt.Errorf("encode what to put where: %w", err)
 	}
@@ -58,9 +58,9 @@ func (s swapped) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 		return ending{}, fmt.Errorf("make a pipe: %w", err)
 	}
 	defer problem.Close() //nolint:errcheck // only read from
-	t.Args = append([]string{os.Args[0], Verb, roleSwap, string(told)}, t.Args...)
+	t.Args = append([]string{os.Args[0], Verb, roleSwap, string(request)}, t.Args...)
 	t.Path, t.Dir = program(), "/"
-	var said []byte
+	var reply []byte
 	end, err := s.run(ctx, t, w, func(cmd *exec.Cmd) func() {
 		cmd.SysProcAttr.Cloneflags = attr.Cloneflags
 		cmd.SysProcAttr.UidMappings, cmd.SysProcAttr.GidMappings = attr.UidMappings, attr.GidMappings
@@ -69,12 +69,12 @@ func (s swapped) spawn(ctx context.Context, t task, w *watch) (ending, error) {
 		cmd.ExtraFiles = []*os.File{theirs}
 		return func() {
 			_ = theirs.Close()
-			said, _ = io.ReadAll(problem) // it ends when the command begins
+			reply, _ = io.ReadAll(problem) // it ends when the command begins
 		}
 	})
 	switch {
-	case len(said) > 0:
-		return end, fmt.Errorf("%w: %s", ErrNoSwap, said)
+	case len(reply) > 0:
+		return end, fmt.Errorf("%w: %s", ErrNoSwap, reply)
 	case err != nil && ctx.Err() == nil && !errors.Is(err, syscall.E2BIG) && !errors.Is(err, syscall.EAGAIN):
 		return end, fmt.Errorf("%w: %w", ErrNoSwap, err)
 	}

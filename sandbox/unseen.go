@@ -24,23 +24,23 @@ func (w *Wall) unseenNote(output []byte) string {
 		return ""
 	}
 	output = output[max(0, len(output)-unseenIn):]
-	var found []string
+	var paths []string
 	if home := w.policy.ownHome(); home != "" {
-		found = w.unseen(home, "~", output, homeOf(w.env), home)
+		paths = w.unseen(home, "~", output, homeOf(w.env), home)
 	}
 	for _, other := range w.policy.otherHomes() {
-		found = append(found, w.unseen(other, other, output, other)...)
+		paths = append(paths, w.unseen(other, other, output, other)...)
 	}
-	if len(found) == 0 {
+	if len(paths) == 0 {
 		return ""
 	}
 	var show []string
-	for _, path := range found {
+	for _, path := range paths {
 		show = append(show, fmt.Sprintf("%q", path))
 	}
 	list := strings.Join(show, ", ")
 	return fmt.Sprintf("[Hidden with the home directory, but there: %s. If the work needs it, ask the user to add "+
-		"this line to config.toml, in the table [walls]: show = [%s]]\n", strings.Join(found, ", "), list)
+		"this line to config.toml, in the table [walls]: show = [%s]]\n", strings.Join(paths, ", "), list)
 }
 
 // unseen finds such paths of a home below prefixes in an output. They are written below
@@ -50,7 +50,7 @@ func (w *Wall) unseen(home, as string, output []byte, prefixes ...string) []stri
 	if !slices.ContainsFunc(prefixes, names) {
 		return nil
 	}
-	seen := w.seenInHome(home)
+	visible := w.seenInHome(home)
 	hidden := realPaths(w.policy.Hidden)
 	var out []string
 	for _, prefix := range slices.Compact(prefixes) {
@@ -65,7 +65,10 @@ func (w *Wall) unseen(home, as string, output []byte, prefixes ...string) []stri
 				continue
 			}
 			real, err := filepath.EvalSymlinks(filepath.Join(home, name))
-			if err != nil || !within(real, home) || inAny(real, seen) || inAny(real, hidden) || leadsTo(real, seen) {
+			if err != nil || !within(real, home) || inAny(real, hidden) {
+				continue
+			}
+			if inAny(real, visible) || leadsTo(real, visible) {
 				continue
 			}
 			if text := as + "/" + name; !slices.Contains(out, text) {
@@ -90,8 +93,8 @@ func (w *Wall) seenInHome(home string) []string {
 }
 
 // leadsTo reports whether a folder only leads to what is seen.
-func leadsTo(path string, seen []string) bool {
-	return slices.ContainsFunc(seen, func(s string) bool { return within(s, path) })
+func leadsTo(path string, visible []string) bool {
+	return slices.ContainsFunc(visible, func(s string) bool { return within(s, path) })
 }
 
 // endOfPath is how long the path is that a text begins with.

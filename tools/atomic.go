@@ -164,16 +164,16 @@ func inGit(p string) bool {
 // replace puts f.data in the place of the file in one step: a reader sees
 // the whole old content or the whole new one. It returns the directories that
 // it had to make, outermost first. Key names the call that does it.
-func (s *Set) replace(f file, key string) (made []string, err error) {
+func (s *Set) replace(f file, key string) (created []string, err error) {
 	dir := path.Dir(f.target)
-	made, err = s.makeDirs(dir)
+	created, err = s.makeDirs(dir)
 	if err == nil {
 		err = s.putIn(dir, f, key)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.removeDirs(made))
+		return nil, errors.Join(err, s.removeDirs(created))
 	}
-	return made, s.syncDirs(append([]string{dir}, parents(made)...))
+	return created, s.syncDirs(append([]string{dir}, parents(created)...))
 }
 
 // putIn writes f beside its place and moves it there.
@@ -191,24 +191,24 @@ func (s *Set) putIn(dir string, f file, key string) error {
 }
 
 // makeDirs makes dir and what is missing above it.
-func (s *Set) makeDirs(dir string) (made []string, err error) {
+func (s *Set) makeDirs(dir string) (created []string, err error) {
 	for d := dir; d != "."; d = path.Dir(d) {
 		if _, err := s.root.Lstat(d); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
-		made = append([]string{d}, made...)
+		created = append([]string{d}, created...)
 	}
-	for i, d := range made {
+	for i, d := range created {
 		if err := s.root.Mkdir(d, newDir); err != nil && !errors.Is(err, fs.ErrExist) {
-			return made[:i], fmt.Errorf("make the directory %s: %w", show(d), cause(err))
+			return created[:i], fmt.Errorf("make the directory %s: %w", show(d), cause(err))
 		}
 	}
-	return made, nil
+	return created, nil
 }
 
 // removeDirs takes makeDirs back.
-func (s *Set) removeDirs(made []string) error {
-	for _, d := range slices.Backward(made) {
+func (s *Set) removeDirs(created []string) error {
+	for _, d := range slices.Backward(created) {
 		if err := s.root.Remove(d); err != nil {
 			return fmt.Errorf("remove the directory %s again: %w", show(d), cause(err))
 		}

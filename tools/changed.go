@@ -25,7 +25,7 @@ func (s *Set) changed() (text string, files map[string]string) {
 	defer r.close()
 	var diffs, others []string
 	files = map[string]string{}
-	told := map[[2]string]bool{} // a file can have two names
+	listed := map[[2]string]bool{} // a file can have two names
 	left := allDiffs
 	for _, name := range s.seen.paths() {
 		data, err := r.load(name, true, wholeBytes)
@@ -44,7 +44,7 @@ func (s *Set) changed() (text string, files map[string]string) {
 			continue
 		}
 		old, kept := s.seen.text(name)
-		if told[[2]string{known, now}] {
+		if listed[[2]string{known, now}] {
 			s.noteText(name, data)
 			files[name] = now
 			continue
@@ -55,7 +55,7 @@ func (s *Set) changed() (text string, files map[string]string) {
 			continue
 		}
 		left -= len(diff)
-		told[[2]string{known, now}] = true
+		listed[[2]string{known, now}] = true
 		diffs = append(diffs, show(name)+":\n"+diff)
 		s.noteText(name, data)
 		files[name] = now
@@ -72,12 +72,12 @@ func (s *Set) changed() (text string, files map[string]string) {
 }
 
 // list shortens a list of what was noticed.
-func list(all []string) []string {
+func list(names []string) []string {
 	const most = 20
-	if more := len(all) - most; more > 0 {
-		return append(all[:most:most], fmt.Sprintf("and %d more", more))
+	if more := len(names) - most; more > 0 {
+		return append(names[:most:most], fmt.Sprintf("and %d more", more))
 	}
-	return all
+	return names
 }
 
 // diff is a short unified diff of what happened to a file, and whether it shows all

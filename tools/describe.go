@@ -208,8 +208,8 @@ const (
 
 // textsIn are the texts of one line in arguments, at any depth.
 func textsIn(raw []byte) []string {
-	var all any
-	if json.Unmarshal(raw, &all) != nil {
+	var schema any
+	if json.Unmarshal(raw, &schema) != nil {
 		return nil
 	}
 	var out []string
@@ -230,7 +230,7 @@ func textsIn(raw []byte) []string {
 			}
 		}
 	}
-	look(all)
+	look(schema)
 	return out
 }
 

@@ -97,14 +97,14 @@ func (w *working) fill(f file, content string) error {
 			show(f.path),
 		)
 	}
-	said := "created"
+	verb := "created"
 	if f.exists {
-		said = "filled"
+		verb = "filled"
 	}
 	next := f
 	next.data = append(bytes.Clone(f.data), content...)
 	w.put(f, next)
-	w.report("%s %s: %s", said, show(f.path), size(next.data))
+	w.report("%s %s: %s", verb, show(f.path), size(next.data))
 	return nil
 }
 
@@ -154,32 +154,32 @@ func places(text string, at []int, n int) string {
 
 // notFound helps a model to see what it should have asked for.
 func notFound(text, old, new string) string {
-	said := "old_string is not in the file; nothing was changed. "
+	message := "old_string is not in the file; nothing was changed. "
 	if bare := numberedLine().ReplaceAllString(old, ""); bare != old && strings.Contains(text, bare) {
-		return said + "It has the line numbers in it that read shows: leave them and the tab after them out"
+		return message + "It has the line numbers in it that read shows: leave them and the tab after them out"
 	}
 	have, want := splitLines(text), splitLines(old)
 	line, blanks := nearestRegion(have, want)
 	made := strings.Index(text, new)
 	switch {
 	case line > 0 && blanks:
-		said += "It differs from this only in white space (indentation, tabs, blanks at the end); give it exactly " +
+		message += "It differs from this only in white space (indentation, tabs, blanks at the end); give it exactly " +
 			"as it is here:\n"
 	case made >= 0 && len(strings.TrimSpace(new)) > 8:
 		line, want = lineOf(text, made), splitLines(new)
-		said += fmt.Sprintf(
+		message += fmt.Sprintf(
 			"new_string is already there, at line %d: the change may have been made before. The file reads:\n",
 			line,
 		)
 	case line == 0:
-		return said + fmt.Sprintf(
+		return message + fmt.Sprintf(
 			"Nothing like it is there either (%s). Read the file again, or grep for what you want to change",
 			count(len(have), "line", "lines"),
 		)
 	default:
-		said += "The most similar part of the file is:\n"
+		message += "The most similar part of the file is:\n"
 	}
-	return said + numbered(
+	return message + numbered(
 		have,
 		line-1,
 		line+len(want),
@@ -227,7 +227,7 @@ func showEdit(out *strings.Builder, lines []string, first, from, to int) {
 // linesChanged sizes n replacements of old by new in lines.
 func linesChanged(n int, old, new string) string {
 	head, tail := common(old, new)
-	gone := len(splitLines(old[head : len(old)-tail]))
+	removed := len(splitLines(old[head : len(old)-tail]))
 	come := len(splitLines(new[head : len(new)-tail]))
-	return fmt.Sprintf("+%d -%d lines", n*come, n*gone)
+	return fmt.Sprintf("+%d -%d lines", n*come, n*removed)
 }

@@ -252,18 +252,18 @@ func outlineBeside(defs []syntax.Symbol, regions []Region) string {
 	listed := slices.DeleteFunc(slices.Clone(defs), func(d syntax.Symbol) bool {
 		return distance(d) <= 0 || d.Container != "" && !d.IsCode() || isWithin(d, defs)
 	})
-	most, all := excerptLines, len(listed)
+	most, total := excerptLines, len(listed)
 	if len(regions) > 0 {
 		most = excerptNear
 		slices.SortStableFunc(listed, func(a, b syntax.Symbol) int { return distance(a) - distance(b) })
 	}
-	listed = listed[:min(all, most)]
+	listed = listed[:min(total, most)]
 	slices.SortStableFunc(listed, func(a, b syntax.Symbol) int { return a.First - b.First })
 	var b strings.Builder
 	for _, d := range listed {
 		fmt.Fprintf(&b, "%d-%d %s\n", d.First, d.Last, brief(d.Signature))
 	}
-	if more := all - len(listed); more > 0 {
+	if more := total - len(listed); more > 0 {
 		fmt.Fprintf(&b, "… %d more\n", more)
 	}
 	return b.String()

@@ -122,9 +122,9 @@ type lister struct {
 // one inside it whatever is not ignored.
 func (l *lister) files(ctx context.Context, top, below string) ([]string, error) {
 	var indexed, others []string
-	var asked errgroup.Group
+	var group errgroup.Group
 	if top == "." {
-		asked.Go(func() error {
+		group.Go(func() error {
 			return l.ask(ctx, top, below, func(entry string) {
 				if mode, name, ok := staged(entry); ok && mode == "160000" {
 					indexed = append(indexed, l.nested(ctx, top, name)...)
@@ -134,7 +134,7 @@ func (l *lister) files(ctx context.Context, top, below string) ([]string, error)
 			}, "ls-files", "-s", "-z")
 		})
 	}
-	asked.Go(func() error {
+	group.Go(func() error {
 		return l.ask(ctx, top, below, func(name string) {
 			if inner, ok := strings.CutSuffix(name, "/"); ok {
 				others = append(others, l.nested(ctx, top, inner)...)
@@ -143,7 +143,7 @@ func (l *lister) files(ctx context.Context, top, below string) ([]string, error)
 			}
 		}, "ls-files", "-o", "--exclude-standard", "-z")
 	})
-	err := asked.Wait()
+	err := group.Wait()
 	return append(indexed, others...), err
 }
 
@@ -164,14 +164,14 @@ func (l *lister) nested(ctx context.Context, top, name string) []string {
 	if _, err := l.set.root.Lstat(join(inner, ".git")); err != nil {
 		return nil // a submodule that is not checked out
 	}
-	found, err := l.files(ctx, inner, "")
+	names, err := l.files(ctx, inner, "")
 	if err != nil {
 		return nil
 	}
-	for i, f := range found {
-		found[i] = join(name, f)
+	for i, f := range names {
+		names[i] = join(name, f)
 	}
-	return found
+	return names
 }
 
 // ask runs a git command that only reads, in a directory of the root, and hands over

@@ -44,13 +44,13 @@ func (s *Set) runGlob(ctx context.Context, a globArgs, _ loop.Input) (loop.Resul
 		return loop.Failed(fmt.Sprintf("%s is a file; path takes a directory", show(where.files[0]))), nil
 	}
 	var out strings.Builder
-	shown, gone := 0, 0
+	shown, missing := 0, 0
 	for _, name := range where.files {
 		if shown == globFiles {
 			break
 		}
 		if _, err := s.root.Lstat(name); err != nil {
-			gone++ // deleted, but still in git's index
+			missing++ // deleted, but still in git's index
 			continue
 		}
 		out.WriteString(show(name) + "\n")
@@ -59,7 +59,7 @@ func (s *Set) runGlob(ctx context.Context, a globArgs, _ loop.Input) (loop.Resul
 	if shown == 0 {
 		return loop.Result{Output: fmt.Sprintf("every file that matches %s was deleted\n", a.Pattern)}, nil
 	}
-	if more := len(where.files) - shown - gone; more > 0 {
+	if more := len(where.files) - shown - missing; more > 0 {
 		fmt.Fprintf(
 			&out,
 			"[%s; narrow the pattern or the path]\n",

@@ -78,14 +78,14 @@ func (s *Set) runGrep(ctx context.Context, a grepArgs, _ loop.Input) (loop.Resul
 	}
 	page := grepPage{spread: sc.context > 0, named: where.single}
 	for files := range slices.Chunk(where.files, grepBatch) {
-		found, err := sc.scanBatch(ctx, s.root, files, page.remaining(), grepCount-page.matches)
+		results, err := sc.scanBatch(ctx, s.root, files, page.remaining(), grepCount-page.matches)
 		if err != nil {
 			return loop.Result{}, fmt.Errorf("grep: %w", err)
 		}
-		if where.single && found[0].skipped != nil {
-			return s.unsearched(ctx, found[0]), nil
+		if where.single && results[0].skipped != nil {
+			return s.unsearched(ctx, results[0]), nil
 		}
-		for _, f := range found {
+		for _, f := range results {
 			if f.matches > 0 && !where.single && s.withheld(f.name) {
 				page.withheld++
 				continue
@@ -164,15 +164,15 @@ func (s *Set) inScope(ctx context.Context, path, glob string) (scope, *loop.Resu
 	case !info.IsDir():
 		return failed(s.explain(ctx, dir, notRegular{info.Mode()}))
 	}
-	found, err := s.list(ctx, dir)
+	listed, err := s.list(ctx, dir)
 	if err != nil {
 		if ctx.Err() != nil {
 			return scope{}, nil, err
 		}
 		return failed(s.explain(ctx, dir, err))
 	}
-	files := make([]string, 0, len(found.files))
-	for _, name := range found.files {
+	files := make([]string, 0, len(listed.files))
+	for _, name := range listed.files {
 		if m != nil && !m.match(dir, name) {
 			continue
 		}
@@ -183,7 +183,7 @@ func (s *Set) inScope(ctx context.Context, path, glob string) (scope, *loop.Resu
 	}
 	if len(files) == 0 && m != nil {
 		return failed(loop.Result{Output: fmt.Sprintf("no file below %s matches the glob %s (%s there)\n",
-			show(dir), clean([]byte(glob)), count(len(found.files), "file is", "files are"))})
+			show(dir), clean([]byte(glob)), count(len(listed.files), "file is", "files are"))})
 	}
 	return scope{files: files}, nil, nil
 }

@@ -76,8 +76,8 @@ func (x *Index) Close() error {
 	return err
 }
 
-// save keeps what was learned if that is much, or with all anything at all.
-func (x *Index) save(all bool) error {
+// save keeps what was learned if that is much, or, with force, anything at all.
+func (x *Index) save(force bool) error {
 	x.mu.Lock()
 	trees := slices.Clone(x.trees)
 	x.mu.Unlock()
@@ -90,7 +90,7 @@ func (x *Index) save(all bool) error {
 		}
 		return keys
 	})
-	return x.store().Save(func(key words.Key) bool { return inUse()[key] }, all)
+	return x.store().Save(func(key words.Key) bool { return inUse()[key] }, force)
 }
 
 // tree is what is known of the tree at a root.
@@ -115,39 +115,39 @@ func (x *Index) tree(root string) *indexedTree {
 func (x *Index) symbols(of parsedKey) ([]syntax.Symbol, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all, ok := x.parsed[of]
-	return all, ok
+	symbols, ok := x.parsed[of]
+	return symbols, ok
 }
 
 // keep remembers the definitions of a text.
-func (x *Index) keep(of parsedKey, all []syntax.Symbol) {
+func (x *Index) keep(of parsedKey, symbols []syntax.Symbol) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.kept += len(all) + 1; x.kept > keptSymbols {
+	if x.kept += len(symbols) + 1; x.kept > keptSymbols {
 		clear(x.parsed)
-		x.kept = len(all) + 1
+		x.kept = len(symbols) + 1
 	}
-	x.parsed[of] = all
+	x.parsed[of] = symbols
 }
 
 // mentions is what answered the same question of a text before.
 func (x *Index) mentions(of mentionKey) (mentioned, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	found, ok := x.lines[of]
-	return found, ok
+	mentions, ok := x.lines[of]
+	return mentions, ok
 }
 
 // keepMentions remembers it.
-func (x *Index) keepMentions(of mentionKey, found mentioned) {
+func (x *Index) keepMentions(of mentionKey, mentions mentioned) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	size := len(found.lines) + len(found.heirs) + 1
+	size := len(mentions.lines) + len(mentions.heirs) + 1
 	if x.held += size; x.held > keptLines {
 		clear(x.lines)
 		x.held = size
 	}
-	x.lines[of] = found
+	x.lines[of] = mentions
 }
 
 // source is one file of code.
@@ -160,15 +160,15 @@ type source struct {
 
 // sources finds the files of code below a path, or the file at it, which is single. A
 // result that is not nil says what is wrong with the path.
-func (s *Set) sources(ctx context.Context, path string) (all []source, single bool, _ *loop.Result, _ error) {
+func (s *Set) sources(ctx context.Context, path string) (files []source, single bool, _ *loop.Result, _ error) {
 	dir, problem := s.rel(path)
 	info, err := s.root.Stat(dir)
 	if problem == "" && err == nil && info.IsDir() {
-		all, err := s.index.tree(s.dir).refresh(ctx, s)
+		files, err := s.index.tree(s.dir).refresh(ctx, s)
 		if err != nil {
 			return nil, false, nil, fmt.Errorf("symbols: %w", err)
 		}
-		if below := sourcesBelow(all, dir); len(below) > 0 {
+		if below := sourcesBelow(files, dir); len(below) > 0 {
 			return below, false, nil, nil
 		}
 	}
@@ -178,27 +178,29 @@ func (s *Set) sources(ctx context.Context, path string) (all []source, single bo
 	}
 	for _, name := range where.files {
 		if s.index.languages.Of(name) != nil {
-			all = append(all, source{name: name})
+			files = append(files, source{name: name})
 		}
 	}
-	if where.single && len(all) == 0 {
+	if where.single && len(files) == 0 {
 		failed := loop.Failed(fmt.Sprintf("symbols does not know the language of %s (it knows %s); use grep",
 			show(where.files[0]), syntax.Supported))
 		return nil, true, &failed, nil
 	}
-	return all, where.single, nil, nil
+	return files, where.single, nil, nil
 }
 
 // sourcesBelow are those in a folder, of sources that are sorted by name.
-func sourcesBelow(all []source, dir string) []source {
+func sourcesBelow(files []source, dir string) []source {
 	if dir == "." {
-		return all
+		return files
 	}
 	prefix := dir + "/"
-	from, _ := slices.BinarySearchFunc(all, prefix, func(f source, p string) int { return strings.Compare(f.name, p) })
+	from, _ := slices.BinarySearchFunc(files, prefix, func(f source, prefix string) int {
+		return strings.Compare(f.name, prefix)
+	})
 	to := from
-	for to < len(all) && strings.HasPrefix(all[to].name, prefix) {
+	for to < len(files) && strings.HasPrefix(files[to].name, prefix) {
 		to++
 	}
-	return all[from:to]
+	return files[from:to]
 }

@@ -27,10 +27,10 @@ type indexedTree struct {
 	root  string
 	asked atomic.Uint64 // calls that wanted to know how it stands
 
-	mu    sync.Mutex
-	told  uint64        // how many had asked when it was last looked at
-	files []indexedFile // of code, sorted by name
-	all   []source      // the same, as they are handed out
+	mu        sync.Mutex
+	told      uint64        // how many had asked when it was last looked at
+	files     []indexedFile // of code, sorted by name
+	published []source      // the same, as callers get them
 	// watched is what has to stand as it did for the list of files to hold; nil where
 	// that is not known.
 	watched []watchedPlace
@@ -91,7 +91,7 @@ func (s fileState) equals(now fileState) bool {
 func (t *indexedTree) sources() []source {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.all
+	return t.published
 }
 
 // refresh brings what is known of the tree up to date. What it returns is not changed
@@ -107,13 +107,13 @@ func (t *indexedTree) refresh(ctx context.Context, s *Set) ([]source, error) {
 			t.told = told
 		}
 	}
-	all := t.all
+	files := t.published
 	t.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
 	_ = s.index.save(false) // a cache: the next call tries again
-	return all, nil
+	return files, nil
 }
 
 func (t *indexedTree) update(ctx context.Context, s *Set) error {
@@ -141,16 +141,16 @@ func (t *indexedTree) update(ctx context.Context, s *Set) error {
 	if err != nil {
 		return err
 	}
-	changed := len(t.all) != len(t.files)
+	changed := len(t.published) != len(t.files)
 	for i, f := range now {
 		if f != nil {
 			t.files[i], changed = *f, true
 		}
 	}
 	if changed {
-		t.all = make([]source, len(t.files))
+		t.published = make([]source, len(t.files))
 		for i, f := range t.files {
-			t.all[i] = f.source
+			t.published[i] = f.source
 		}
 	}
 	return nil
@@ -166,21 +166,21 @@ type reading struct {
 
 // file is a file as it is now, nil where it is as it was. Whatever cannot be read has
 // no words: the search says what is wrong with it.
-func (g *reading) file(r *reader, dir int, was *indexedFile) *indexedFile {
-	now := &indexedFile{source: source{name: was.name}}
+func (g *reading) file(r *reader, dir int, before *indexedFile) *indexedFile {
+	now := &indexedFile{source: source{name: before.name}}
 	var info sys.Stat_t
 	// What a link in the way leads to is looked at and not read.
 	_, err := retryInterrupted(func() (int, error) {
-		return 0, sys.Fstatat(dir, was.name, &info, sys.AT_SYMLINK_NOFOLLOW)
+		return 0, sys.Fstatat(dir, before.name, &info, sys.AT_SYMLINK_NOFOLLOW)
 	})
 	if err != nil || info.Mode&sys.S_IFMT != sys.S_IFREG {
 		return now
 	}
 	now.stood = standingOf(&info, g.at)
-	if was.held != nil && was.stood.equals(now.stood) {
+	if before.held != nil && before.stood.equals(now.stood) {
 		return nil
 	}
-	text, err := r.load(was.name, false, symbolFile)
+	text, err := r.load(before.name, false, symbolFile)
 	if err != nil {
 		return now
 	}
@@ -202,7 +202,7 @@ func (g *reading) file(r *reader, dir int, was *indexedFile) *indexedFile {
 // list lists the files anew, and keeps what is known of them.
 func (t *indexedTree) list(ctx context.Context, s *Set) error {
 	at := s.now()
-	found, err := s.list(ctx, ".")
+	listed, err := s.list(ctx, ".")
 	if err != nil {
 		return err
 	}
@@ -210,8 +210,8 @@ func (t *indexedTree) list(ctx context.Context, s *Set) error {
 	for _, f := range t.files {
 		known[f.name] = f
 	}
-	t.files, t.all = nil, nil
-	for _, name := range found.files {
+	t.files, t.published = nil, nil
+	for _, name := range listed.files {
 		if s.index.languages.Of(name) == nil {
 			continue
 		}
@@ -222,8 +222,8 @@ func (t *indexedTree) list(ctx context.Context, s *Set) error {
 		t.files = append(t.files, f)
 	}
 	t.watched = nil
-	if found.git {
-		t.watched = s.watch(ctx, found.files, at)
+	if listed.git {
+		t.watched = s.watch(ctx, listed.files, at)
 	}
 	return nil
 }

@@ -66,8 +66,8 @@ func (s *Set) runListDir(ctx context.Context, a listDirArgs, _ loop.Input) (loop
 		top:         dir,
 		listedPaths: listedPaths(listed),
 	}
-	asked := min(max(a.Depth, 1), listDepth)
-	depth, entries := asked, []string(nil)
+	wanted := min(max(a.Depth, 1), listDepth)
+	depth, entries := wanted, []string(nil)
 	for ; ; depth-- {
 		if err := ctx.Err(); err != nil {
 			return loop.Result{}, fmt.Errorf("list_dir: %w", err)
@@ -81,7 +81,7 @@ func (s *Set) runListDir(ctx context.Context, a listDirArgs, _ loop.Input) (loop
 			break
 		}
 	}
-	return t.result(entries, asked, depth), nil
+	return t.result(entries, wanted, depth), nil
 }
 
 // listedPaths is every path of a git listing and the directories they are in; nil if
@@ -143,12 +143,12 @@ func (t *tree) entries(dir string) ([]fs.DirEntry, error) {
 		return nil, err //nolint:wrapcheck // explain words it for the model
 	}
 	defer f.Close() //nolint:errcheck // only read from
-	all, err := f.ReadDir(-1)
-	if err != nil && len(all) == 0 {
+	entries, err := f.ReadDir(-1)
+	if err != nil && len(entries) == 0 {
 		return nil, err //nolint:wrapcheck // explain words it for the model
 	}
-	out := all[:0]
-	for _, e := range all {
+	out := entries[:0]
+	for _, e := range entries {
 		switch {
 		case e.Name() == ".git":
 		case t.leftOut(join(dir, e.Name()), e):
@@ -218,7 +218,7 @@ func (t *tree) file(name string, e fs.DirEntry) string {
 }
 
 // result is the tree as a tool's result.
-func (t *tree) result(lines []string, asked, depth int) loop.Result {
+func (t *tree) result(lines []string, wanted, depth int) loop.Result {
 	var b strings.Builder
 	if len(lines) == 0 {
 		fmt.Fprintf(&b, "(%s is empty)\n", show(t.top))
@@ -226,7 +226,7 @@ func (t *tree) result(lines []string, asked, depth int) loop.Result {
 	for _, l := range lines {
 		b.WriteString(l + "\n")
 	}
-	if depth < asked {
+	if depth < wanted {
 		fmt.Fprintf(
 			&b,
 			"[shown to depth %d, because depth %d has more than %d entries; list a directory below]\n",

@@ -23,20 +23,20 @@ func unmask(text, old, new string) (string, string, error) {
 	if expression == nil {
 		return old, new, nil // it is not found
 	}
-	found := expression.FindAllStringSubmatch(text, -1)
-	if len(found) == 0 {
+	matches := expression.FindAllStringSubmatch(text, -1)
+	if len(matches) == 0 {
 		return old, new, nil
 	}
-	for _, other := range found[1:] {
-		if other[0] != found[0][0] {
+	for _, other := range matches[1:] {
+		if other[0] != matches[0][0] {
 			return "", "", errors.New(
 				"old_string fits several places whose addresses differ in what you are not shown; " +
 					"nothing was changed. Add lines around it until it is unique",
 			)
 		}
 	}
-	hidden := found[0][1:]
-	return found[0][0], fill(new, &hidden), nil
+	hidden := matches[0][1:]
+	return matches[0][0], fill(new, &hidden), nil
 }
 
 // maskedPattern finds texts as they are where a reader saw shown, with what is hidden as
@@ -86,8 +86,8 @@ func maskedSame(shown []string) func(line, shown string) bool {
 				return false
 			}
 		}
-		found := patterns[shown].FindString(line)
-		return found != "" && found == line
+		match := patterns[shown].FindString(line)
+		return match != "" && match == line
 	}
 }
 
@@ -106,8 +106,8 @@ func unmaskHunk(h *patch.Hunk, lines []string) {
 			continue
 		}
 		if expression := maskedPattern(l.Text); l.Kind == '-' && l.Text != lines[at] && expression != nil {
-			if found := expression.FindStringSubmatch(lines[at]); found != nil {
-				hidden = append(hidden, found[1:]...)
+			if match := expression.FindStringSubmatch(lines[at]); match != nil {
+				hidden = append(hidden, match[1:]...)
 			}
 		}
 		l.Text = lines[at]

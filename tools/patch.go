@@ -175,17 +175,17 @@ func (w *working) update(e *entry, c patch.Change) error {
 	if c.Mode != 0 {
 		next.mode = next.mode&^0o111 | executable(c.Mode, next.mode)
 	}
-	said := "updated " + show(e.now.path)
+	report := "updated " + show(e.now.path)
 	if to != e {
-		said = "moved " + show(e.now.path) + " to " + show(next.path)
+		report = "moved " + show(e.now.path) + " to " + show(next.path)
 		e.present = false
 		if c.Op == patch.Copy {
-			said = "copied " + show(e.now.path) + " to " + show(next.path)
+			report = "copied " + show(e.now.path) + " to " + show(next.path)
 			e.present = true
 		}
 	}
 	to.now, to.present = next, true
-	w.report("%s%s", said, fitted(places))
+	w.report("%s%s", report, fitted(places))
 	return nil
 }
 
@@ -221,9 +221,9 @@ func fitted(places []placed) string {
 			odd = append(odd, fmt.Sprintf("hunk %d fits but for white space at line ends", i+1))
 		}
 	}
-	said := fmt.Sprintf(": +%d -%d lines", added, deleted)
+	counts := fmt.Sprintf(": +%d -%d lines", added, deleted)
 	if len(odd) > 0 {
-		said += " (" + strings.Join(odd, "; ") + ")"
+		counts += " (" + strings.Join(odd, "; ") + ")"
 	}
-	return said
+	return counts
 }

@@ -95,13 +95,13 @@ func (f *fitting) place(h *patch.Hunk) (placed, error) {
 		if same == nil {
 			continue
 		}
-		found := f.matches(want, same)
-		if len(found) == 0 {
+		places := f.matches(want, same)
+		if len(places) == 0 {
 			continue
 		}
-		at, ok := f.choose(h, found, len(want))
+		at, ok := f.choose(h, places, len(want))
 		if !ok {
-			return placed{}, errors.New(ambiguous(found))
+			return placed{}, errors.New(ambiguous(places))
 		}
 		unmaskHunk(h, f.lines[at:at+len(want)])
 		exact := slices.Equal(f.lines[at:at+len(want)], h.Side('-'))
@@ -112,13 +112,13 @@ func (f *fitting) place(h *patch.Hunk) (placed, error) {
 
 // matches returns every line at which want is and no other hunk has been put.
 func (f *fitting) matches(want []string, same func(a, b string) bool) []int {
-	var found []int
+	var places []int
 	for at := 0; at+len(want) <= len(f.lines); at++ {
 		if slices.EqualFunc(f.lines[at:at+len(want)], want, same) && f.free(at, at+len(want)) {
-			found = append(found, at)
+			places = append(places, at)
 		}
 	}
-	return found
+	return places
 }
 
 // free reports whether no hunk has been put between two lines.
@@ -128,31 +128,31 @@ func (f *fitting) free(start, end int) bool {
 
 // choose picks one of several places for n lines by what the hunk says about
 // where it is.
-func (f *fitting) choose(h *patch.Hunk, found []int, n int) (int, bool) {
-	if len(found) == 1 {
-		return found[0], true
+func (f *fitting) choose(h *patch.Hunk, places []int, n int) (int, bool) {
+	if len(places) == 1 {
+		return places[0], true
 	}
-	last := found[len(found)-1]
+	last := places[len(places)-1]
 	if h.End && last+n == len(f.lines) {
 		return last, true
 	}
-	if below := f.below(h.Anchors, found); len(below) > 0 {
+	if below := f.below(h.Anchors, places); len(below) > 0 {
 		return below[0], len(below) == 1
 	}
 	if h.At >= 0 {
 		stated := h.At - 1 + f.drift()
-		if slices.Contains(found, stated) {
+		if slices.Contains(places, stated) {
 			return stated, true
 		}
 		if h.Counted() {
-			return nearestTo(stated, found)
+			return nearestTo(stated, places)
 		}
 	}
 	after := 0
 	for _, p := range f.placed {
 		after = max(after, p.end)
 	}
-	rest := slices.DeleteFunc(slices.Clone(found), func(at int) bool { return at < after })
+	rest := slices.DeleteFunc(slices.Clone(places), func(at int) bool { return at < after })
 	if len(rest) == 1 && after > 0 {
 		return rest[0], true
 	}
@@ -170,10 +170,10 @@ func (f *fitting) drift() int {
 }
 
 // nearestTo picks the place nearest to a line, if there is one.
-func nearestTo(line int, found []int) (int, bool) {
+func nearestTo(line int, places []int) (int, bool) {
 	away := func(at int) int { return max(at-line, line-at) }
-	best, tie := found[0], false
-	for _, at := range found[1:] {
+	best, tie := places[0], false
+	for _, at := range places[1:] {
 		if away(at) < away(best) {
 			best, tie = at, false
 		} else if away(at) == away(best) {
@@ -184,12 +184,12 @@ func nearestTo(line int, found []int) (int, bool) {
 }
 
 // below returns the first of the places below each line that the anchors name.
-func (f *fitting) below(anchors []string, found []int) []int {
+func (f *fitting) below(anchors []string, places []int) []int {
 	var out []int
 	for _, anchor := range f.anchored(anchors) {
-		i, _ := slices.BinarySearch(found, anchor)
-		if i < len(found) && !slices.Contains(out, found[i]) {
-			out = append(out, found[i])
+		i, _ := slices.BinarySearch(places, anchor)
+		if i < len(places) && !slices.Contains(out, places[i]) {
+			out = append(out, places[i])
 		}
 	}
 	return out
@@ -243,39 +243,39 @@ func (f *fitting) insertion(h *patch.Hunk) (int, error) {
 	)
 }
 
-func ambiguous(found []int) string {
+func ambiguous(places []int) string {
 	lines := make([]string, 0, shownPlaces)
-	for _, at := range found[:min(len(found), shownPlaces)] {
+	for _, at := range places[:min(len(places), shownPlaces)] {
 		lines = append(lines, fmt.Sprint(at+1))
 	}
 	return fmt.Sprintf(
 		"fits at %d places (lines %s) and nothing says which is meant: add context lines until it is unique, or "+
 			"state the right line in its @@ header",
-		len(found),
+		len(places),
 		strings.Join(lines, ", "),
 	)
 }
 
 // missing says that a hunk's lines are not there, and what is.
 func (f *fitting) missing(h *patch.Hunk, want []string) string {
-	said := "does not fit: the file does not have its lines. "
+	message := "does not fit: the file does not have its lines. "
 	after := h.Side('+')
-	made := f.matches(after, func(a, b string) bool { return a == b })
-	if len(made) == 1 && len(strings.Join(after, "\n")) > 8 {
-		return fmt.Sprintf("seems to be applied already: the file has its new lines at line %d:\n", made[0]+1) +
-			numbered(f.lines, made[0], made[0]+len(after)+1) + "Leave this hunk out, or read the file again"
+	applied := f.matches(after, func(a, b string) bool { return a == b })
+	if len(applied) == 1 && len(strings.Join(after, "\n")) > 8 {
+		return fmt.Sprintf("seems to be applied already: the file has its new lines at line %d:\n", applied[0]+1) +
+			numbered(f.lines, applied[0], applied[0]+len(after)+1) + "Leave this hunk out, or read the file again"
 	}
 	line, _ := nearestRegion(f.lines, want)
 	if line == 0 && h.At > 0 && h.At <= len(f.lines) {
-		said += "At the line it states there is:\n"
+		message += "At the line it states there is:\n"
 		line = h.At
 	} else if line > 0 {
-		said += "The most similar part of the file is:\n"
+		message += "The most similar part of the file is:\n"
 	}
 	if line == 0 {
-		return said + "Nothing in it is like them. Read the file and make the patch from what is there"
+		return message + "Nothing in it is like them. Read the file and make the patch from what is there"
 	}
-	return said + numbered(f.lines, line-1, line+len(want)) +
+	return message + numbered(f.lines, line-1, line+len(want)) +
 		"The lines that begin with a blank or - must be exactly those of the file (without the line numbers)"
 }
 

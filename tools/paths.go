@@ -102,11 +102,11 @@ func escapes(err error) bool {
 // nearest names up to three existing paths that may have been meant, as the
 // end of a sentence.
 func (s *Set) nearest(ctx context.Context, name string) string {
-	found, err := s.list(ctx, ".")
+	listed, err := s.list(ctx, ".")
 	if err != nil {
 		return "; list_dir and glob show what does"
 	}
-	best := closest(name, withDirs(found.files), 3)
+	best := closest(name, withDirs(listed.files), 3)
 	if len(best) == 0 {
 		return "; list_dir and glob show what does"
 	}

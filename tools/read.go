@@ -117,15 +117,15 @@ func (s *Set) readBlob(ctx context.Context, hash string, a readArgs) (loop.Resul
 	return p.result("the output"), nil
 }
 
-// result is the page as a tool's result. What names the thing that was paged.
-func (p *pager) result(what string) loop.Result {
+// result is the page as a tool's result. Source names the thing that was paged.
+func (p *pager) result(source string) loop.Result {
 	p.end()
 	switch {
 	case p.line == 0:
-		return loop.Result{Output: "(" + what + " is empty)"}
+		return loop.Result{Output: "(" + source + " is empty)"}
 	case p.first > p.line:
 		return loop.Failed(fmt.Sprintf("%s has %s; offset %d is past the end",
-			what, count(p.line, "line", "lines"), p.first))
+			source, count(p.line, "line", "lines"), p.first))
 	}
 	return loop.Result{Output: p.out.String() + p.notes()}
 }

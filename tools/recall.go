@@ -29,12 +29,12 @@ func (s *Set) runRecall(ctx context.Context, args recallArgs, _ loop.Input) (loo
 	if s.cfg.Recall == nil {
 		return loop.Failed("Nothing is remembered here. Go on without it."), nil
 	}
-	found, err := s.cfg.Recall(ctx, args.Query)
+	text, err := s.cfg.Recall(ctx, args.Query)
 	switch {
 	case ctx.Err() != nil:
 		return loop.Result{}, context.Cause(ctx)
 	case err != nil:
 		return loop.Failed("It could not be searched: " + err.Error() + ". Go on without it."), nil
 	}
-	return loop.Result{Output: found}, nil
+	return loop.Result{Output: text}, nil
 }

@@ -26,14 +26,14 @@ type heirs []heir
 // findHeirs finds the types that inherit from what the wanted name is a member of, and
 // those that inherit from them.
 func (q *mentionSearch) findHeirs(ctx context.Context, files []source) (heirs, error) {
-	var found heirs
+	var all heirs
 	names := []string{q.want.owner}
 	types, err := q.findByMethods(ctx, files, newWanted(q.want.owner))
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range types {
-		found = append(found, heir{path: t.at.Path, first: t.at.First, last: t.at.Last, name: t.name})
+		all = append(all, heir{path: t.at.Path, first: t.at.First, last: t.at.Last, name: t.name})
 	}
 	for i := 0; i < len(names) && i < mostHeirs; i++ {
 		of := mentionSearch{
@@ -45,12 +45,12 @@ func (q *mentionSearch) findHeirs(ctx context.Context, files []source) (heirs, e
 			return nil, err
 		}
 		for _, h := range of.found {
-			if found = append(found, h); h.name != "" && !slices.Contains(names, h.name) {
+			if all = append(all, h); h.name != "" && !slices.Contains(names, h.name) {
 				names = append(names, h.name)
 			}
 		}
 	}
-	return found, nil
+	return all, nil
 }
 
 // addByMethods shows the types of Go that have the methods of the wanted interface and
@@ -89,7 +89,7 @@ func (all heirs) have(path string, s syntax.Symbol) bool {
 // that declare to be one of it.
 func (q *mentionSearch) implementations(
 	path string,
-	all []syntax.Symbol,
+	symbols []syntax.Symbol,
 	mentions []syntax.Mention,
 ) (lines []string, inherit []heir) {
 	add := func(line string) {
@@ -97,9 +97,9 @@ func (q *mentionSearch) implementations(
 			lines = append(lines, line)
 		}
 	}
-	for _, s := range all {
+	for _, s := range symbols {
 		named := q.want.rank(s) == 4 || s.Name == q.want.exact && q.heirs.have(path, s)
-		if named && !isBare(s) && !isAbstract(s, all) {
+		if named && !isBare(s) && !isAbstract(s, symbols) {
 			add(s.String())
 		}
 	}
@@ -126,8 +126,8 @@ func isBare(s syntax.Symbol) bool {
 }
 
 // isAbstract reports whether a method is one that an interface or a trait asks for.
-func isAbstract(s syntax.Symbol, all []syntax.Symbol) bool {
-	return slices.ContainsFunc(all, func(in syntax.Symbol) bool {
+func isAbstract(s syntax.Symbol, symbols []syntax.Symbol) bool {
+	return slices.ContainsFunc(symbols, func(in syntax.Symbol) bool {
 		around := in.First <= s.First && s.Last <= in.Last && in.Full() == s.Container
 		return around && (in.Kind == "interface" || in.Kind == "trait")
 	})

@@ -152,13 +152,13 @@ func (q *mentionSearch) search(
 }
 
 // add shows what was found in the next file, unless rules withhold it.
-func (q *mentionSearch) add(name string, found mentioned) {
-	if len(found.lines) > 0 && !q.single && q.set.withheld(name) {
+func (q *mentionSearch) add(name string, mentions mentioned) {
+	if len(mentions.lines) > 0 && !q.single && q.set.withheld(name) {
 		q.withheld++
 		return
 	}
-	q.found = append(q.found, found.heirs...)
-	q.page.add(name, found.lines, q.single)
+	q.found = append(q.found, mentions.heirs...)
+	q.page.add(name, mentions.lines, q.single)
 }
 
 // askForModule makes the search one for imports, if what is asked for is a path, one of
@@ -226,9 +226,9 @@ func (q *mentionSearch) file(ctx context.Context, r *reader, f source) mentioned
 	if f.held == nil || len(q.heirs) > 0 { // what heirs there are is not this file's to say
 		return q.parse(ctx, r, f)
 	}
-	if found, ok := q.set.index.mentions(of); ok {
-		found.parsed = f.size
-		return found
+	if mentions, ok := q.set.index.mentions(of); ok {
+		mentions.parsed = f.size
+		return mentions
 	}
 	out := q.parse(ctx, r, f)
 	if out.skipped == nil && out.err == nil && ctx.Err() == nil {
@@ -292,18 +292,18 @@ func within(m syntax.Mention) string {
 
 // result is what was found as a tool's result.
 func (q *mentionSearch) result(query string, files, looked, holding int, answer answerOf) loop.Result {
-	what := map[string]string{
+	noun := map[string]string{
 		findReferences:      "reference to",
 		findCallers:         "call of",
 		findImplementations: "implementation of",
 	}[q.kind]
 	if q.module != "" {
-		what = "import of"
+		noun = "import of"
 	}
 	text := q.page.out.String()
 	if text == "" {
 		text = fmt.Sprintf("no %s %s in %s (%s); grep finds other mentions\n",
-			what, clean([]byte(query)), count(files, "file", "files"), syntax.Supported)
+			noun, clean([]byte(query)), count(files, "file", "files"), syntax.Supported)
 	}
 	if looked < holding {
 		text += fmt.Sprintf("[stopped after %d of the %d files that mention it; give a path]\n", looked, holding)

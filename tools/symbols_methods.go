@@ -43,8 +43,8 @@ func (q *mentionSearch) findByMethods(ctx context.Context, files []source, want 
 		return nil, err
 	}
 	var found []goType
-	for _, asked := range interfaces {
-		types, err := m.having(ctx, asked)
+	for _, wanted := range interfaces {
+		types, err := m.having(ctx, wanted)
 		if err != nil {
 			return nil, err
 		}
@@ -74,12 +74,12 @@ func (m *methodSearch) interfaces(ctx context.Context, want nameQuery) ([]asks, 
 			if s.Kind != "interface" || want.rank(s) < 4 {
 				continue
 			}
-			all := asks{}
-			if err := m.ask(ctx, goInterface{s, f, symbols}, all, map[string]bool{}); err != nil {
+			wanted := asks{}
+			if err := m.ask(ctx, goInterface{s, f, symbols}, wanted, map[string]bool{}); err != nil {
 				return nil, err
 			}
-			if len(all) > 0 {
-				out = append(out, all)
+			if len(wanted) > 0 {
+				out = append(out, wanted)
 			}
 		}
 	}
@@ -87,10 +87,10 @@ func (m *methodSearch) interfaces(ctx context.Context, want nameQuery) ([]asks, 
 }
 
 // ask adds the methods of an interface, and of those that are embedded in it.
-func (m *methodSearch) ask(ctx context.Context, in goInterface, all asks, seen map[string]bool) error {
+func (m *methodSearch) ask(ctx context.Context, in goInterface, wanted asks, seen map[string]bool) error {
 	for _, s := range in.symbols {
 		if s.Kind == "method" && s.Container == in.Full() && in.First <= s.First && s.Last <= in.Last {
-			all[s.Name] = s
+			wanted[s.Name] = s
 		}
 	}
 	embedded, err := m.embedded(in)
@@ -107,7 +107,7 @@ func (m *methodSearch) ask(ctx context.Context, in goInterface, all asks, seen m
 			m.unknown = append(m.unknown, name)
 			continue
 		}
-		if err := m.ask(ctx, inner, all, seen); err != nil {
+		if err := m.ask(ctx, inner, wanted, seen); err != nil {
 			return err
 		}
 	}
@@ -156,25 +156,25 @@ func (m *methodSearch) embedded(in goInterface) ([]string, error) {
 }
 
 // having are the types that have all of the methods.
-func (m *methodSearch) having(ctx context.Context, all asks) ([]goType, error) {
+func (m *methodSearch) having(ctx context.Context, wanted asks) ([]goType, error) {
 	rare, fewest := "", len(m.files)+1
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if n := len(m.likely(name, m.files)); n < fewest {
 			rare, fewest = name, n
 		}
 	}
-	var found []goType
+	var types []goType
 	for f, symbols := range m.defining(ctx, rare, m.files) {
 		for _, s := range symbols {
-			if s.Name != rare || s.Kind != "method" || isAbstract(s, symbols) || !isLike(s, all[rare]) {
+			if s.Name != rare || s.Kind != "method" || isAbstract(s, symbols) || !isLike(s, wanted[rare]) {
 				continue
 			}
-			if at, ok := m.typeWith(ctx, path.Dir(f.name), s, all); ok {
-				found = append(found, goType{name: s.Container, at: at})
+			if at, ok := m.typeWith(ctx, path.Dir(f.name), s, wanted); ok {
+				types = append(types, goType{name: s.Container, at: at})
 			}
 		}
 	}
-	return found, ctx.Err()
+	return types, ctx.Err()
 }
 
 // typeWith is the type of a method, if it has the others too: where it is defined, or
@@ -183,13 +183,13 @@ func (m *methodSearch) typeWith(
 	ctx context.Context,
 	folder string,
 	method syntax.Symbol,
-	all asks,
+	wanted asks,
 ) (syntax.Symbol, bool) {
 	at, has := method, map[string]bool{}
 	files := mentioning(m.folder(folder), words.Seek(method.Container, true))
 	for _, symbols := range m.outlines(ctx, files) {
 		for _, s := range symbols {
-			switch asked, ok := all[s.Name]; {
+			switch asked, ok := wanted[s.Name]; {
 			case s.Name == method.Container && s.Container == "" && (s.Kind == "struct" || s.Kind == "type"):
 				at = s
 			case ok && s.Kind == "method" && s.Container == method.Container && isLike(s, asked):
@@ -197,7 +197,7 @@ func (m *methodSearch) typeWith(
 			}
 		}
 	}
-	return at, len(has) == len(all)
+	return at, len(has) == len(wanted)
 }
 
 // folder are the files that stand in a folder, which are one package.

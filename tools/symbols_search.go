@@ -20,10 +20,10 @@ type symbolSearch struct {
 	want  nameQuery
 	named bool // the file was named
 
-	found []syntax.Symbol
-	files int // files looked at
-	of    int // files there are
-	read  int // bytes of them, parsed now or before
+	symbols []syntax.Symbol
+	files   int // files looked at
+	of      int // files there are
+	read    int // bytes of them, parsed now or before
 	// withheld are files with definitions that rules do not let be read along with others.
 	withheld int
 	skipped  error
@@ -51,7 +51,7 @@ func (q *symbolSearch) run(ctx context.Context, files []source) error {
 		}
 	}
 	budget := symbolBudget
-	if len(q.found) > 0 {
+	if len(q.symbols) > 0 {
 		budget = q.read + restBudget // what only mentions it hardly defines it
 	}
 	return q.look(ctx, tiers[tierRest], budget)
@@ -71,7 +71,7 @@ const (
 // sort are the files by tier.
 func (w nameQuery) sort(files []source) [tierCount][]source {
 	parts := slices.Collect(slices.Chunk(files, max(1, (len(files)+workers()-1)/workers())))
-	found := make([][tierCount][]source, len(parts))
+	tiers := make([][tierCount][]source, len(parts))
 	var looking sync.WaitGroup
 	for i, part := range parts {
 		looking.Go(func() {
@@ -81,13 +81,13 @@ func (w nameQuery) sort(files []source) [tierCount][]source {
 				if f.held != nil {
 					tier, folded = w.tier(words.Defined(f.held), folded)
 				}
-				found[i][tier] = append(found[i][tier], f)
+				tiers[i][tier] = append(tiers[i][tier], f)
 			}
 		})
 	}
 	looking.Wait()
 	var out [tierCount][]source
-	for _, part := range found {
+	for _, part := range tiers {
 		for tier, files := range part {
 			out[tier] = append(out[tier], files...)
 		}
@@ -143,9 +143,9 @@ func (q *symbolSearch) enough(budget int) bool {
 	case q.read >= budget:
 		return true
 	case q.want.name == "":
-		return len(q.found) >= symbolLines
+		return len(q.symbols) >= symbolLines
 	}
-	return len(q.found) >= symbolMost || len(q.found) >= symbolEnough && q.read >= symbolCount
+	return len(q.symbols) >= symbolMost || len(q.symbols) >= symbolEnough && q.read >= symbolCount
 }
 
 // look looks at files until there is enough, or so many bytes were read altogether.
@@ -165,7 +165,7 @@ func (q *symbolSearch) look(ctx context.Context, files []source, budget int) err
 				q.withheld++
 				r.symbols = nil
 			}
-			q.found = append(q.found, r.symbols...)
+			q.symbols = append(q.symbols, r.symbols...)
 			q.read += r.read
 			if r.skipped != nil {
 				q.skipped = r.skipped
@@ -193,7 +193,7 @@ func (q *symbolSearch) file(ctx context.Context, r *reader, f source) outlined {
 // word, in lower case, is taken to have none.
 func (s *Set) definitions(ctx context.Context, r *reader, f source, named bool, word string) outlined {
 	of := parsedKey{f.key, s.index.languages.Of(f.name)}
-	all, known := s.index.symbols(of)
+	symbols, known := s.index.symbols(of)
 	read := f.size // what is known already counts: the same question ends at the same place
 	if f.held == nil || !known {
 		text, err := r.load(f.name, named, symbolFile)
@@ -208,13 +208,13 @@ func (s *Set) definitions(ctx context.Context, r *reader, f source, named bool, 
 		if err != nil {
 			return outlined{err: err}
 		}
-		all = file.Symbols
+		symbols = file.Symbols
 		file.Close()
 		if f.held != nil && ctx.Err() == nil {
-			s.index.keep(of, all)
+			s.index.keep(of, symbols)
 		}
 	}
-	out := outlined{symbols: slices.Clone(all), read: read}
+	out := outlined{symbols: slices.Clone(symbols), read: read}
 	for i := range out.symbols {
 		out.symbols[i].Path = f.name // another file may hold the same
 	}
@@ -234,18 +234,18 @@ func (q *symbolSearch) fits(s syntax.Symbol) bool {
 
 // matches is the result for a query, the best first.
 func (q *symbolSearch) matches(query string) loop.Result {
-	if len(q.found) == 0 {
+	if len(q.symbols) == 0 {
 		return loop.Result{
 			Output: fmt.Sprintf("no definition is named like %s in %s (%s); grep finds other mentions\n%s",
 				clean([]byte(query)), count(q.files, "file", "files"), syntax.Supported, q.unfinished()),
 		}
 	}
-	slices.SortStableFunc(q.found, func(a, b syntax.Symbol) int {
+	slices.SortStableFunc(q.symbols, func(a, b syntax.Symbol) int {
 		return cmp.Or(cmp.Compare(q.want.rank(b), q.want.rank(a)), cmp.Compare(secondary(a), secondary(b)),
 			strings.Compare(a.Path, b.Path))
 	})
-	text, shown := symbolText(q.found, symbolFound)
-	if more := len(q.found) - shown; more > 0 {
+	text, shown := symbolText(q.symbols, symbolFound)
+	if more := len(q.symbols) - shown; more > 0 {
 		text += fmt.Sprintf(
 			"[%s; give a longer name or a path]\n",
 			count(more, "more definition fits", "more definitions fit"),
@@ -276,20 +276,20 @@ func (q *symbolSearch) unfinished() string {
 
 // outline is the result without a query, in the order of the files.
 func (q *symbolSearch) outline() loop.Result {
-	if len(q.found) == 0 {
+	if len(q.symbols) == 0 {
 		return loop.Result{
 			Output: fmt.Sprintf("no definitions in %s\n", count(q.files, "file", "files")) + leftOut(q.withheld),
 		}
 	}
-	text, shown := symbolText(q.found, symbolLines)
+	text, shown := symbolText(q.symbols, symbolLines)
 	switch {
 	case q.files < q.of:
 		text += fmt.Sprintf("[%d definitions shown, up to %s; there are %s: give a path or a query]\n",
-			shown, show(q.found[shown-1].Path), count(q.of, "file", "files"))
-	case shown < len(q.found):
+			shown, show(q.symbols[shown-1].Path), count(q.of, "file", "files"))
+	case shown < len(q.symbols):
 		text += fmt.Sprintf(
 			"[%s not shown; give a path or a query]\n",
-			count(len(q.found)-shown, "definition", "definitions"),
+			count(len(q.symbols)-shown, "definition", "definitions"),
 		)
 	}
 	return loop.Result{Output: text + leftOut(q.withheld)}
@@ -297,11 +297,11 @@ func (q *symbolSearch) outline() loop.Result {
 
 // symbolText is at most limit definitions below the paths of their files, and how
 // many there are.
-func symbolText(found []syntax.Symbol, limit int) (string, int) {
+func symbolText(symbols []syntax.Symbol, limit int) (string, int) {
 	var b strings.Builder
-	for i, s := range found {
+	for i, s := range symbols {
 		line := s.String() + "\n"
-		if i == 0 || s.Path != found[i-1].Path {
+		if i == 0 || s.Path != symbols[i-1].Path {
 			line = show(s.Path) + "\n" + line
 		}
 		if i == limit || i > 0 && b.Len()+len(line) > symbolBytes {
@@ -309,5 +309,5 @@ func symbolText(found []syntax.Symbol, limit int) (string, int) {
 		}
 		b.WriteString(line)
 	}
-	return b.String(), len(found)
+	return b.String(), len(symbols)
 }

@@ -91,7 +91,7 @@ func (q *mentionSearch) askServers(ctx context.Context) (answerOf, error) {
 		return out, err
 	}
 	of := map[string][]syntax.Symbol{}
-	for _, d := range search.found {
+	for _, d := range search.symbols {
 		name := s.index.languages.Of(d.Path).Name()
 		if q.want.rank(d) == 4 && d.Kind != "test" && s.cfg.Servers[name] != "" && len(of[name]) < serverAsked {
 			of[name] = append(of[name], d)
@@ -99,7 +99,7 @@ func (q *mentionSearch) askServers(ctx context.Context) (answerOf, error) {
 	}
 	for _, language := range slices.Sorted(maps.Keys(of)) {
 		program := path.Base(strings.Fields(s.cfg.Servers[language])[0])
-		found, err := q.askServer(ctx, language, of[language], all)
+		locations, err := q.askServer(ctx, language, of[language], all)
 		if ctx.Err() != nil {
 			return out, context.Cause(ctx)
 		}
@@ -111,12 +111,12 @@ func (q *mentionSearch) askServers(ctx context.Context) (answerOf, error) {
 			continue
 		}
 		out.by = append(out.by, language)
-		for _, l := range found {
+		for _, l := range locations {
 			if l.Path == "" {
 				out.outside++
 			}
 		}
-		if err := q.tellLocations(ctx, found, &out); err != nil {
+		if err := q.tellLocations(ctx, locations, &out); err != nil {
 			return out, err
 		}
 	}
@@ -143,11 +143,11 @@ func (q *mentionSearch) askServer(
 	late := fmt.Errorf("it did not answer in %s", s.patience())
 	bounded, cancel := context.WithTimeoutCause(ctx, s.patience(), late)
 	defer cancel()
-	found, err := v.ask(bounded, q, language, about, files)
+	locations, err := v.ask(bounded, q, language, about, files)
 	switch {
 	case err == nil:
 		v.missed = 0
-		return found, nil
+		return locations, nil
 	case ctx.Err() != nil:
 		return nil, err
 	case v.server == nil || v.server.Gone():
@@ -180,19 +180,19 @@ func (v *served) ask(
 		}
 	}
 	type answer struct {
-		found []lsp.Location
-		err   error
+		locations []lsp.Location
+		err       error
 	}
 	server := v.server
 	changed := v.changes(q.set.index.tree(q.set.dir).sources())
 	done := make(chan answer, 1)
 	go func() { // it may hang where the server reads nothing, until that is closed
-		found, err := q.put(ctx, server, changed, about)
-		done <- answer{found, err}
+		locations, err := q.put(ctx, server, changed, about)
+		done <- answer{locations, err}
 	}()
 	select {
 	case a := <-done:
-		return a.found, a.err
+		return a.locations, a.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -206,9 +206,9 @@ func (v *served) changes(now []source) map[string]lsp.Change {
 	changed := map[string]lsp.Change{}
 	for _, f := range now {
 		v.knows[f.name] = f.key
-		if was, ok := before[f.name]; !ok {
+		if previous, ok := before[f.name]; !ok {
 			changed[f.name] = lsp.Created
-		} else if was != f.key {
+		} else if previous != f.key {
 			changed[f.name] = lsp.Changed
 		}
 	}
@@ -249,11 +249,11 @@ func (q *mentionSearch) put(
 			Line:      d.NameLine,
 			Character: units(lineAt(text, d.NameLine), d.NameColumn),
 		}
-		found, err := server.Ask(ctx, method, d.Path, protocolName(d.Path, q.set), string(text), at)
+		locations, err := server.Ask(ctx, method, d.Path, protocolName(d.Path, q.set), string(text), at)
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range found {
+		for _, l := range locations {
 			if !slices.Contains(out, l) {
 				out = append(out, l)
 			}
@@ -273,9 +273,9 @@ func protocolName(name string, s *Set) string {
 
 // tellLocations makes lines of what a server found, in the form that they have by
 // syntax: what stands there is looked up in the text.
-func (q *mentionSearch) tellLocations(ctx context.Context, found []lsp.Location, out *answerOf) error {
+func (q *mentionSearch) tellLocations(ctx context.Context, locations []lsp.Location, out *answerOf) error {
 	at := map[string][]lsp.Position{}
-	for _, l := range found {
+	for _, l := range locations {
 		if l.Path != "" && q.covers(l.Path) {
 			at[l.Path] = append(at[l.Path], l.At)
 		}
@@ -317,10 +317,17 @@ func (q *mentionSearch) covers(name string) bool {
 
 // tellPlace is one place that a server found, as a line of the result; "" for one that
 // is not asked for.
-func (q *mentionSearch) tellPlace(all []syntax.Symbol, mentions []syntax.Mention, line, col int, text []byte) string {
-	defined := slices.IndexFunc(all, func(s syntax.Symbol) bool { return s.NameLine == line && s.NameColumn == col })
+func (q *mentionSearch) tellPlace(
+	symbols []syntax.Symbol,
+	mentions []syntax.Mention,
+	line, col int,
+	text []byte,
+) string {
+	defined := slices.IndexFunc(symbols, func(s syntax.Symbol) bool {
+		return s.NameLine == line && s.NameColumn == col
+	})
 	if defined >= 0 && q.kind == findImplementations {
-		if s := all[defined]; s.Kind != "declaration" && !isAbstract(s, all) {
+		if s := symbols[defined]; s.Kind != "declaration" && !isAbstract(s, symbols) {
 			return s.String()
 		}
 		return ""

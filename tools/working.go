@@ -27,20 +27,20 @@ type working struct {
 
 // entry is one file, before and after.
 type entry struct {
-	was, now file
-	present  bool // there is a file afterwards
-	known    bool // the conversation has seen it as it was
-	done     bool // nothing is left to do, and nothing is known of before
+	before, now file
+	present     bool // there is a file afterwards
+	known       bool // the conversation has seen it as it was
+	done        bool // nothing is left to do, and nothing is known of before
 }
 
 // put takes in what a file was and what it becomes.
-func (w *working) put(was, now file) {
+func (w *working) put(before, now file) {
 	e := &entry{
-		was:     was,
+		before:  before,
 		now:     now,
 		present: true,
 	}
-	w.files[was.target] = e
+	w.files[before.target] = e
 	w.order = append(w.order, e)
 }
 
@@ -54,7 +54,7 @@ func (w *working) open(name string) (*entry, error) {
 		return e, nil
 	}
 	e := &entry{
-		was:     f,
+		before:  f,
 		now:     f,
 		present: f.exists,
 		done:    w.done[f.target],
@@ -80,7 +80,7 @@ func (w *working) leaks() (string, bool) {
 	for _, mark := range []string{plan.SecretMark, addressMark} {
 		stood := 0
 		for _, e := range w.order {
-			stood = max(stood, bytes.Count(e.was.data, []byte(mark)))
+			stood = max(stood, bytes.Count(e.before.data, []byte(mark)))
 		}
 		for _, e := range w.order {
 			if e.changed() && e.present && bytes.Count(e.now.data, []byte(mark)) > stood {
@@ -95,7 +95,7 @@ func (w *working) leaks() (string, bool) {
 func (w *working) intent(key string) plan.Intent {
 	intent := plan.Intent{Key: key, Output: clean([]byte(strings.Join(w.output, "\n")))}
 	for _, e := range w.order {
-		if !e.was.exists && !e.present {
+		if !e.before.exists && !e.present {
 			continue // made and taken away again by the changes of one patch
 		}
 		intent.Files = append(intent.Files, e.fate())
@@ -109,12 +109,12 @@ func (e *entry) fate() plan.FileChange {
 	if e.now.target != e.now.path {
 		c.Target = e.now.target
 	}
-	if e.was.exists {
-		c.Before = hashOf(e.was.data)
+	if e.before.exists {
+		c.Before = hashOf(e.before.data)
 	}
 	if e.present {
 		c.After = hashOf(e.now.data)
-		if e.was.exists && e.now.mode != e.was.mode {
+		if e.before.exists && e.now.mode != e.before.mode {
 			c.Mode = octal(e.now.mode)
 		}
 	}
@@ -131,7 +131,7 @@ func (w *working) makes(intent plan.Intent, done map[string]bool) (string, bool)
 		}
 	}
 	for _, e := range w.order {
-		if e.done || (!e.was.exists && !e.present) {
+		if e.done || (!e.before.exists && !e.present) {
 			continue
 		}
 		if e.fate() != wanted[e.now.target] {
@@ -151,9 +151,9 @@ func (e *entry) changed() bool {
 	case e.done:
 		return false
 	case !e.present:
-		return e.was.exists
+		return e.before.exists
 	}
-	return !e.was.exists || e.now.mode != e.was.mode || !bytes.Equal(e.now.data, e.was.data)
+	return !e.before.exists || e.now.mode != e.before.mode || !bytes.Equal(e.now.data, e.before.data)
 }
 
 // commit writes every file, or none: when one fails, those before it get back
@@ -162,12 +162,12 @@ func (w *working) commit() error {
 	var done []undo
 	for _, e := range w.ordered() {
 		var err error
-		u := undo{file: e.was}
+		u := undo{file: e.before}
 		switch {
 		case !e.changed():
 			continue
 		case !e.present:
-			err = w.set.remove(e.was.target)
+			err = w.set.remove(e.before.target)
 		default:
 			u.made, err = w.set.replace(e.now, w.key)
 		}
@@ -198,7 +198,7 @@ func (w *working) ordered() []*entry {
 		switch {
 		case !e.present:
 			return 2
-		case e.was.exists:
+		case e.before.exists:
 			return 1
 		}
 		return 0

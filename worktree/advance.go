@@ -46,14 +46,14 @@ func (r *Repo) advance(ctx context.Context, from, to string, changes []delta, in
 		}
 	}
 	failpoint.Hit("before a branch moves")
-	moved := false
+	advanced := false
 	err = r.onIndex(ctx, changes, func() error {
 		err := r.updateRef(ctx, branch, own, "-m", "plan apply", "HEAD", to, from)
-		moved = err == nil
+		advanced = err == nil
 		failpoint.Hit("before an index follows")
 		return err
 	})
-	if intentFile == "" || err != nil && moved {
+	if intentFile == "" || err != nil && advanced {
 		return err // the next one that holds the tree has the index follow
 	}
 	return errors.Join(err, dropIntent(intentFile))

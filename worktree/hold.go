@@ -33,20 +33,20 @@ type BusyError struct {
 
 // Error implements error.
 func (e *BusyError) Error() string {
-	switch who := e.Holder; {
-	case who.PID == 0:
+	switch owner := e.Holder; {
+	case owner.PID == 0:
 		return fmt.Sprintf("the work tree %s is in use by another process", e.Root)
-	case who.Run == "":
+	case owner.Run == "":
 		return fmt.Sprintf(
 			"the work tree %s is in use by process %d on %s since %s",
 			e.Root,
-			who.PID,
-			who.Host,
-			who.Since.Format(time.RFC3339),
+			owner.PID,
+			owner.Host,
+			owner.Since.Format(time.RFC3339),
 		)
 	default:
 		return fmt.Sprintf("the work tree %s is in use by run %s, which process %d on %s drives since %s",
-			e.Root, who.Run, who.PID, who.Host, who.Since.Format(time.RFC3339))
+			e.Root, owner.Run, owner.PID, owner.Host, owner.Since.Format(time.RFC3339))
 	}
 }
 
@@ -67,13 +67,13 @@ type Hold struct{ lock *flock.Flock }
 // dies. Locks is the directory of the lock files; all processes that should
 // see each other must agree on it. While another process, or another Hold of
 // this one, has the tree it fails with a [*BusyError].
-func (r *Repo) Hold(ctx context.Context, locks string, who Holder) (*Hold, error) {
-	return holdRoot(ctx, r.root, locks, who)
+func (r *Repo) Hold(ctx context.Context, locks string, owner Holder) (*Hold, error) {
+	return holdRoot(ctx, r.root, locks, owner)
 }
 
 // HoldPlace is [Repo.Hold] for a folder in which a work tree is about to be made, or may
 // be while another process does so.
-func HoldPlace(ctx context.Context, dir, locks string, who Holder) (*Hold, error) {
+func HoldPlace(ctx context.Context, dir, locks string, owner Holder) (*Hold, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, fmt.Errorf("lock the place of work tree %q: %w", dir, err)
 	}
@@ -81,10 +81,10 @@ func HoldPlace(ctx context.Context, dir, locks string, who Holder) (*Hold, error
 	if err != nil {
 		return nil, fmt.Errorf("lock the place of work tree %q: %w", dir, err)
 	}
-	return holdRoot(ctx, filepath.Join(parent, filepath.Base(dir)), locks, who)
+	return holdRoot(ctx, filepath.Join(parent, filepath.Base(dir)), locks, owner)
 }
 
-func holdRoot(ctx context.Context, root, locks string, who Holder) (*Hold, error) {
+func holdRoot(ctx context.Context, root, locks string, owner Holder) (*Hold, error) {
 	if err := os.MkdirAll(locks, 0o700); err != nil {
 		return nil, fmt.Errorf("lock work tree %q: %w", root, err)
 	}
@@ -98,8 +98,8 @@ func holdRoot(ctx context.Context, root, locks string, who Holder) (*Hold, error
 	if !free {
 		return nil, errors.Join(busy(path, root), lock.Close())
 	}
-	who.Root = root
-	if err := holder.Sign(path, who); err != nil {
+	owner.Root = root
+	if err := holder.Sign(path, owner); err != nil {
 		return nil, fmt.Errorf("lock work tree %q: %w", root, errors.Join(err, lock.Close()))
 	}
 	return &Hold{lock: lock}, nil
@@ -114,8 +114,8 @@ func lockPath(root, locks string) string {
 
 func busy(path, root string) *BusyError {
 	e := &BusyError{Root: root}
-	if who := (Holder{}); holder.Read(path, &who) {
-		e.Holder = who
+	if owner := (Holder{}); holder.Read(path, &owner) {
+		e.Holder = owner
 	}
 	return e
 }

@@ -70,15 +70,15 @@ func (r *Repo) differed() bool {
 // plainly reports whether no index of the areas holds an ignored file. They are
 // asked at the same time.
 func (r *Repo) plainly(ctx context.Context, areas ...area) (bool, error) {
-	var asked errgroup.Group
+	var group errgroup.Group
 	ignored := make([]string, len(areas))
 	for i, a := range areas {
-		asked.Go(func() (err error) {
+		group.Go(func() (err error) {
 			ignored[i], err = r.git.Run(ctx, r.call(a, "", "ls-files", "-c", "-i", "--exclude-standard", "-z"))
 			return err
 		})
 	}
-	if err := asked.Wait(); err != nil {
+	if err := group.Wait(); err != nil {
 		return false, fmt.Errorf("list ignored files: %w", err)
 	}
 	return strings.Join(ignored, "") == "", nil
@@ -86,22 +86,22 @@ func (r *Repo) plainly(ctx context.Context, areas ...area) (bool, error) {
 
 // keepIndex keeps a private index for the next time, in place of older ones.
 // It only saves time, so it may fail; but git fails at half of one, so it is synced.
-func (r *Repo) keepIndex(index, kept string) {
-	r.dropIndexes(kept)
+func (r *Repo) keepIndex(index, saved string) {
+	r.dropIndexes(saved)
 	// Copied beside it and renamed: a reader finds the old one or the new one.
-	part := fmt.Sprintf("%s.%d", kept, os.Getpid())
-	if copyIndex(index, part) != nil || durable.SyncFile(part) != nil || os.Rename(part, kept) != nil {
+	part := fmt.Sprintf("%s.%d", saved, os.Getpid())
+	if copyIndex(index, part) != nil || durable.SyncFile(part) != nil || os.Rename(part, saved) != nil {
 		_ = os.Remove(part)
 	}
 }
 
 // dropIndexes removes the private indexes that are kept, but for one.
 func (r *Repo) dropIndexes(but string) {
-	kept, err := filepath.Glob(filepath.Join(r.gitDir, keptPrefix+"*"))
+	saved, err := filepath.Glob(filepath.Join(r.gitDir, keptPrefix+"*"))
 	if err != nil {
 		return
 	}
-	for _, name := range kept {
+	for _, name := range saved {
 		if name != but {
 			_ = os.Remove(name)
 		}

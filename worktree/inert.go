@@ -50,16 +50,16 @@ func (r *Repo) binaryPatch(ctx context.Context, from, to string) (string, error)
 // repository's. Git takes them from a repository alone, so it is given one that is
 // empty but for the settings, and has the objects of this one.
 func (r *Repo) diffApart(ctx context.Context, from, to, attributes string, flags ...string) (out string, err error) {
-	found, err := r.git.Run(ctx, git.Call{
+	output, err := r.git.Run(ctx, git.Call{
 		Dir:  r.root,
 		Args: []string{"rev-parse", "--git-path", "objects", from + "^{tree}", to + "^{tree}"},
 	})
 	if err != nil {
 		return "", fmt.Errorf("find the objects of %q: %w", r.root, err)
 	}
-	lines := strings.Split(strings.TrimSpace(found), "\n")
+	lines := strings.Split(strings.TrimSpace(output), "\n")
 	if len(lines) < 3 {
-		return "", fmt.Errorf("find the objects of %q: git printed %q", r.root, found)
+		return "", fmt.Errorf("find the objects of %q: git printed %q", r.root, output)
 	}
 	last := len(lines) - 2 // a folder's name may have lines
 	objects, trees := strings.Join(lines[:last], "\n"), lines[last:]

@@ -64,15 +64,15 @@ func (r *Repo) instructions(ctx context.Context, entries []entry) ([]Instruction
 		}
 		texts[dir][name] = text
 	}
-	var all []Instruction
+	var list []Instruction
 	for dir, pair := range texts {
-		all = append(all, instructionsOf(dir, pair["AGENTS.md"], pair["CLAUDE.md"])...)
+		list = append(list, instructionsOf(dir, pair["AGENTS.md"], pair["CLAUDE.md"])...)
 	}
-	slices.SortFunc(all, func(a, b Instruction) int {
+	slices.SortFunc(list, func(a, b Instruction) int {
 		return cmp.Or(cmp.Compare(nested(a), nested(b)), cmp.Compare(a.Path, b.Path))
 	})
-	fit(all)
-	return all, nil
+	fit(list)
+	return list, nil
 }
 
 // nested is 0 for a file at the root and 1 for any other.
@@ -103,13 +103,13 @@ func points(text, name string) bool {
 
 // fit cuts every text to its share, and takes away those that no longer fit
 // and all behind them.
-func fit(all []Instruction) {
+func fit(list []Instruction) {
 	total := 0
-	for i := range all {
-		all[i].Text, _ = sandbox.Cut([]byte(all[i].Text), maxInstruction)
-		if total += len(all[i].Text); total > maxInstructions {
+	for i := range list {
+		list[i].Text, _ = sandbox.Cut([]byte(list[i].Text), maxInstruction)
+		if total += len(list[i].Text); total > maxInstructions {
 			total = maxInstructions + 1
-			all[i].Text = ""
+			list[i].Text = ""
 		}
 	}
 }

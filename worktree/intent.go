@@ -104,12 +104,12 @@ func (m *mover) renameAs(intent string) error {
 		return err
 	}
 	failpoint.Hit("before an intent goes")
-	gone := dropIntent(intent)
+	dropErr := dropIntent(intent)
 	if err != nil {
-		return m.leftAlone(err, gone)
+		return m.leftAlone(err, dropErr)
 	}
-	if gone != nil {
-		return &halfwayError{err: gone, changed: pathsOf(m.changes), all: len(m.changes)}
+	if dropErr != nil {
+		return &halfwayError{err: dropErr, changed: pathsOf(m.changes), all: len(m.changes)}
 	}
 	failpoint.Hit("after an intent")
 	return nil
@@ -254,9 +254,9 @@ func (r *Repo) clearStages(last string, changes []delta) error {
 	defer root.Close() //nolint:errcheck // nothing is written through it
 	for _, c := range changes {
 		old := path.Join(last, "old", c.path)
-		_, there := root.Lstat(c.path)
-		_, kept := root.Lstat(old)
-		if c.from.isFile() && c.to.isFile() && errors.Is(there, fs.ErrNotExist) && kept == nil {
+		_, statErr := root.Lstat(c.path)
+		_, oldErr := root.Lstat(old)
+		if c.from.isFile() && c.to.isFile() && errors.Is(statErr, fs.ErrNotExist) && oldErr == nil {
 			if err := root.Rename(old, c.path); err != nil {
 				return err //nolint:wrapcheck // names the paths
 			}

@@ -32,12 +32,12 @@ func (r *Repo) Kept(ctx context.Context, run plan.RunID) (map[string]string, err
 	if err != nil {
 		return nil, fmt.Errorf("list the trees of run %s in %q: %w", run, r.root, err)
 	}
-	kept := map[string]string{}
+	refs := map[string]string{}
 	for line := range strings.Lines(out) {
 		ref, tree, _ := strings.Cut(strings.TrimSpace(line), " ")
-		kept[strings.TrimPrefix(ref, prefix)] = tree
+		refs[strings.TrimPrefix(ref, prefix)] = tree
 	}
-	return kept, nil
+	return refs, nil
 }
 
 // AllKept returns the labels of the trees that are kept for each run.
@@ -46,13 +46,13 @@ func (r *Repo) AllKept(ctx context.Context) (map[plan.RunID][]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the trees of runs in %q: %w", r.root, err)
 	}
-	kept := map[plan.RunID][]string{}
+	refs := map[plan.RunID][]string{}
 	for line := range strings.Lines(out) {
 		if run, label, ok := strings.Cut(strings.TrimSpace(line), "/"); ok {
-			kept[plan.RunID(run)] = append(kept[plan.RunID(run)], label)
+			refs[plan.RunID(run)] = append(refs[plan.RunID(run)], label)
 		}
 	}
-	return kept, nil
+	return refs, nil
 }
 
 // Forget drops trees that were kept for a run, all or none. What they kept goes

@@ -177,16 +177,16 @@ func (r *Repo) files(ctx context.Context, a area) ([]string, error) {
 
 // filesOf are the files among the entries of an area that are there.
 func (r *Repo) filesOf(ctx context.Context, a area, entries []entry) ([]string, error) {
-	gone := map[string]bool{}
+	deleted := map[string]bool{}
 	for _, e := range entries {
 		if e.tag == 'R' || e.tag == 'P' || e.tag == 'S' && !exists(a.dir, e.path) {
-			gone[e.path] = true
+			deleted[e.path] = true
 		}
 	}
 	var files []string
 	for _, e := range entries {
 		switch {
-		case gone[e.path] || e.gitlink || strings.IndexByte("LGT", e.tag) >= 0:
+		case deleted[e.path] || e.gitlink || strings.IndexByte("LGT", e.tag) >= 0:
 		case !isNested(e.path):
 			files = append(files, a.prefix+e.path)
 		case ownGitDir(a.dir, e.path):

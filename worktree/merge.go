@@ -242,7 +242,8 @@ func (r *Repo) commitMerged(ctx context.Context, base, theirs, parent, message s
 	if len(conflicts) > 0 {
 		return "", &Conflict{Paths: conflicts, Why: "the change conflicts with what is committed there"}
 	}
-	if was, err := r.run(ctx, "rev-parse", "-q", "--verify", parent+"^{tree}"); err != nil || was == tree {
+	parentTree, err := r.run(ctx, "rev-parse", "-q", "--verify", parent+"^{tree}")
+	if err != nil || parentTree == tree {
 		return "", errors.Join(err, ErrNothing)
 	}
 	commit, err := r.run(ctx, "commit-tree", tree, "-p", parent, "-m", message)
@@ -293,9 +294,9 @@ func (r *Repo) commitTo(
 	if _, err := r.run(ctx, "check-ref-format", "--branch", branch); err != nil {
 		return "", errors.New("git takes no branch of this name")
 	}
-	ref, was := "refs/heads/"+branch, ""
+	ref, old := "refs/heads/"+branch, ""
 	if id, err := r.run(ctx, "rev-parse", "-q", "--verify", ref+"^{commit}"); err == nil {
-		start, was = id, id
+		start, old = id, id
 	}
 	trees, err := r.run(ctx, "worktree", "list", "--porcelain")
 	if err != nil {
@@ -308,8 +309,8 @@ func (r *Repo) commitTo(
 	if err != nil || check {
 		return commit, err
 	}
-	if was == "" {
-		was = strings.Repeat("0", len(commit))
+	if old == "" {
+		old = strings.Repeat("0", len(commit))
 	}
-	return commit, r.updateRef(ctx, ref, branch, "-m", "plan apply", ref, commit, was)
+	return commit, r.updateRef(ctx, ref, branch, "-m", "plan apply", ref, commit, old)
 }

@@ -74,10 +74,10 @@ func (r *Repo) Add(ctx context.Context, spec NewTree) (tree *Repo, notes []strin
 // made the branch.
 func (r *Repo) attach(ctx context.Context, spec NewTree) (bool, error) {
 	_, err := r.run(ctx, "rev-parse", "-q", "--verify", "refs/heads/"+spec.Branch)
-	made := err != nil
+	create := err != nil
 	// Forced, because the folder may be gone while git still has it in its list.
 	args, branch := []string{"worktree", "add", "-q", "--no-checkout", "--force"}, ""
-	if made {
+	if create {
 		branch = spec.Branch
 		args = append(args, "--no-track", "-b", spec.Branch, spec.Dir, spec.Base)
 	} else {
@@ -94,7 +94,7 @@ func (r *Repo) attach(ctx context.Context, spec NewTree) (bool, error) {
 	if err != nil {
 		_ = os.Remove(spec.Dir) // if git has made nothing in it
 	}
-	return err == nil && made, err
+	return err == nil && create, err
 }
 
 // removeTree removes a linked work tree with whatever is in it.

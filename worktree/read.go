@@ -78,16 +78,16 @@ func (f *Files) ReadLocks(ctx context.Context, paths ...string) (map[string]stri
 }
 
 func (f *Files) read(ctx context.Context, most int, paths []string) (map[string]string, error) {
-	var there []string
+	var existing []string
 	var ask strings.Builder
 	for _, path := range paths {
 		if id := f.ids[path]; id != "" && f.sizes[path] <= most {
-			there = append(there, path)
+			existing = append(existing, path)
 			ask.WriteString(id + "\n")
 		}
 	}
-	out := make(map[string]string, len(there))
-	if len(there) == 0 {
+	out := make(map[string]string, len(existing))
+	if len(existing) == 0 {
 		return out, nil
 	}
 	text, err := f.repo.git.Run(ctx, git.Call{
@@ -98,7 +98,7 @@ func (f *Files) read(ctx context.Context, most int, paths []string) (map[string]
 	if err != nil {
 		return nil, fmt.Errorf("read files of a tree of %q: %w", f.repo.root, err)
 	}
-	for _, path := range there { // ID TYPE SIZE<newline>CONTENT<newline>
+	for _, path := range existing { // ID TYPE SIZE<newline>CONTENT<newline>
 		head, rest, _ := strings.Cut(text, "\n")
 		fields := strings.Fields(head)
 		if len(fields) != 3 {

@@ -37,8 +37,8 @@ func (r *Repo) onRefs(ctx context.Context, c git.Call, branch string) error {
 		if !abandoned(ctx, lock) {
 			return err
 		}
-		if gone := os.Remove(lock); gone != nil && !errors.Is(gone, os.ErrNotExist) {
-			return errors.Join(err, gone)
+		if rerr := os.Remove(lock); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
+			return errors.Join(err, rerr)
 		}
 	}
 }

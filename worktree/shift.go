@@ -38,19 +38,19 @@ func (r *Repo) deltas(ctx context.Context, from, to string) ([]delta, error) {
 	if len(fields)%2 != 0 {
 		return nil, fmt.Errorf("compare trees of %q: git printed half an entry", r.root)
 	}
-	all := make([]delta, 0, len(fields)/2)
+	deltas := make([]delta, 0, len(fields)/2)
 	for i := 0; i < len(fields); i += 2 {
 		parts := strings.Fields(strings.TrimPrefix(fields[i], ":")) // MODE MODE ID ID STATUS
 		if len(parts) != 5 {
 			return nil, fmt.Errorf("compare trees of %q: git printed %q, which is not an entry", r.root, fields[i])
 		}
-		all = append(all, delta{
+		deltas = append(deltas, delta{
 			path: fields[i+1],
 			from: entryState{parts[0], parts[2]},
 			to:   entryState{parts[1], parts[3]},
 		})
 	}
-	return all, nil
+	return deltas, nil
 }
 
 // patched is the tree with the given paths as they are on the to side. Another
@@ -86,15 +86,15 @@ func (r *Repo) overlaid(ctx context.Context, tree string, changes []delta) (stri
 // indexInfo says the to side of changes as git update-index reads it. What goes
 // goes first, for a directory may come in the place of a file.
 func indexInfo(changes []delta) string {
-	var gone, there strings.Builder
+	var deleted, updated strings.Builder
 	for _, c := range changes {
-		to := &there
+		to := &updated
 		if c.to.mode == absentMode {
-			to = &gone
+			to = &deleted
 		}
 		fmt.Fprintf(to, "%s %s\t%s\x00", c.to.mode, c.to.id, c.path)
 	}
-	return gone.String() + there.String()
+	return deleted.String() + updated.String()
 }
 
 // only makes sure that two trees differ in the paths of the changes alone: git
@@ -141,7 +141,7 @@ func (r *Repo) inTheWay(changes []delta) error {
 			err == nil && info.IsDir() {
 			continue // one with something in it is refused when it is to go
 		}
-		if was, ok := letters[strings.ToLower(c.path)]; ok && err == nil && r.isFile(was, info) {
+		if name, ok := letters[strings.ToLower(c.path)]; ok && err == nil && r.isFile(name, info) {
 			continue // it is the file that goes, in other letters
 		}
 		paths = append(paths, c.path)

@@ -52,7 +52,7 @@ func (r *Repo) Since(ctx context.Context, ref string) (s Since, err error) {
 		return s, fmt.Errorf("read the tree of %s: %w", s.Commit, err)
 	}
 	s.Tree = strings.TrimSpace(s.Tree)
-	said, err := r.run(
+	output, err := r.run(
 		ctx,
 		"log",
 		"--no-show-signature",
@@ -65,7 +65,7 @@ func (r *Repo) Since(ctx context.Context, ref string) (s Since, err error) {
 	if err != nil {
 		return s, fmt.Errorf("read what was committed since %s: %w", s.Commit, err)
 	}
-	s.Messages = strings.TrimSpace(strings.ToValidUTF8(said, "�"))
+	s.Messages = strings.TrimSpace(strings.ToValidUTF8(output, "�"))
 	if len(s.Messages) > messageBytes {
 		s.Messages = strings.ToValidUTF8(s.Messages[:messageBytes], "") + "\n[… the rest is left out]"
 	}

@@ -26,11 +26,11 @@ import (
 // id of the tree. Nothing refers to it, so git may drop it after some weeks.
 // Equal work trees give equal ids.
 func (r *Repo) Tree(ctx context.Context) (string, error) {
-	seen, err := r.tree(ctx)
+	state, err := r.tree(ctx)
 	if err != nil {
 		return "", fmt.Errorf("take the tree of %q: %w", r.root, refused(err))
 	}
-	return seen.Tree, nil
+	return state.Tree, nil
 }
 
 // State is how a work tree was found.
@@ -44,29 +44,29 @@ type State struct {
 
 // Look takes the tree and HEAD at the same time. A tree that is as HEAD has it
 // is not written anew.
-func (r *Repo) Look(ctx context.Context) (seen State, err error) {
+func (r *Repo) Look(ctx context.Context) (state State, err error) {
 	if r.differed() {
-		seen, err = r.look(ctx)
+		state, err = r.look(ctx)
 	} else {
-		seen, err = r.lookFirst(ctx)
+		state, err = r.lookFirst(ctx)
 	}
 	if err != nil {
 		return State{}, fmt.Errorf("take the tree of %q: %w", r.root, refused(err))
 	}
-	return seen, nil
+	return state, nil
 }
 
 // lookFirst looks whether there is anything to write.
-func (r *Repo) lookFirst(ctx context.Context) (seen State, err error) {
+func (r *Repo) lookFirst(ctx context.Context) (state State, err error) {
 	f, err := r.find(ctx)
 	if err != nil {
-		return seen, err
+		return state, err
 	}
 	return r.treeOf(ctx, f)
 }
 
 // look writes the tree.
-func (r *Repo) look(ctx context.Context) (seen State, err error) {
+func (r *Repo) look(ctx context.Context) (state State, err error) {
 	var head string
 	var both errgroup.Group
 	both.Go(func() (err error) {
@@ -74,38 +74,38 @@ func (r *Repo) look(ctx context.Context) (seen State, err error) {
 		return err
 	})
 	both.Go(func() (err error) {
-		seen, err = r.tree(ctx)
+		state, err = r.tree(ctx)
 		return err
 	})
 	err = both.Wait()
-	seen.Head = head
-	return seen, err //nolint:wrapcheck // it is git's, and the callers say what for
+	state.Head = head
+	return state, err //nolint:wrapcheck // it is git's, and the callers say what for
 }
 
 // Snapshot keeps the work tree as it is under refs/plan/RUN/LABEL, as a commit
 // on top of HEAD. A snapshot of the same label is replaced. The index, HEAD
 // and the files stay as they are.
 func (r *Repo) Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error) {
-	seen, err := r.tree(ctx)
+	state, err := r.tree(ctx)
 	if err != nil {
 		return plan.Snapshot{}, fmt.Errorf("snapshot %q of %q: %w", label, r.root, refused(err))
 	}
-	seen.Head = "HEAD" // git finds the commit by itself: to ask for it is one more process
-	return r.SnapshotOf(ctx, run, label, seen)
+	state.Head = "HEAD" // git finds the commit by itself: to ask for it is one more process
+	return r.SnapshotOf(ctx, run, label, state)
 }
 
 // SnapshotOf is Snapshot of a work tree as it was found a moment ago.
-func (r *Repo) SnapshotOf(ctx context.Context, run plan.RunID, label string, seen State) (plan.Snapshot, error) {
+func (r *Repo) SnapshotOf(ctx context.Context, run plan.RunID, label string, state State) (plan.Snapshot, error) {
 	snap := plan.Snapshot{
 		Label: label,
 		Ref:   refOf(run, label),
-		Tree:  seen.Tree,
+		Tree:  state.Tree,
 
-		LeftOut: seen.LeftOut,
+		LeftOut: state.LeftOut,
 	}
 	failpoint.Hit("before a snapshot")
 	defer failpoint.Hit("after a snapshot")
-	if err := r.keep(ctx, run, snap, seen.Head); err != nil {
+	if err := r.keep(ctx, run, snap, state.Head); err != nil {
 		return plan.Snapshot{}, fmt.Errorf("snapshot %q of %q: %w", label, r.root, refused(err))
 	}
 	return snap, nil
@@ -154,12 +154,12 @@ func refused(err error) error {
 }
 
 // tree writes the tree of the work tree. It does not look at HEAD.
-func (r *Repo) tree(ctx context.Context) (seen State, err error) {
+func (r *Repo) tree(ctx context.Context) (state State, err error) {
 	err = r.indexed(ctx, func(id string, a area) error {
-		seen = State{Tree: id, LeftOut: a.leftOut}
+		state = State{Tree: id, LeftOut: a.leftOut}
 		return nil
 	})
-	return seen, err
+	return state, err
 }
 
 // indexed brings a private index up to date with the work tree, and lends it
@@ -212,10 +212,10 @@ func (r *Repo) written(ctx context.Context, t *treeWriter, fromKept bool) (strin
 		return err
 	})
 	tree, err := t.writeListed(ctx, a, l)
-	asked := asking.Wait()
+	waitErr := asking.Wait()
 	switch {
-	case asked != nil:
-		return "", s, asked //nolint:wrapcheck // plainly's
+	case waitErr != nil:
+		return "", s, waitErr //nolint:wrapcheck // plainly's
 	case !good || errors.Is(err, errGrown):
 		return "", s, nil
 	case err == nil && !t.special:

@@ -158,8 +158,8 @@ func (v *SnapshotViews) index(ctx context.Context, at place, tree string) (sandb
 	if err != nil {
 		return sandbox.Put{}, err
 	}
-	kept := filepath.Join(v.repo.gitDir, keptPrefix+mark)
-	if mark == "" || !exists(v.repo.gitDir, keptPrefix+mark) || copyIndex(kept, index) != nil {
+	saved := filepath.Join(v.repo.gitDir, keptPrefix+mark)
+	if mark == "" || !exists(v.repo.gitDir, keptPrefix+mark) || copyIndex(saved, index) != nil {
 		_ = os.Remove(index) // of a copy that was not finished
 		if err := copyIndex(users, index); err != nil {
 			return sandbox.Put{}, err

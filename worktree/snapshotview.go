@@ -126,13 +126,13 @@ func (v *SnapshotViews) beginning(ctx context.Context) (commitInfo, error) {
 	if v.began != nil {
 		return *v.began, nil
 	}
-	said, err := v.plain.run(ctx, "show", "-s", "--no-show-signature", "--no-notes", "--format=%ct %T", v.base)
+	output, err := v.plain.run(ctx, "show", "-s", "--no-show-signature", "--no-notes", "--format=%ct %T", v.base)
 	if err != nil {
 		return commitInfo{}, err
 	}
-	seconds, tree, ok := strings.Cut(said, " ")
+	seconds, tree, ok := strings.Cut(output, " ")
 	if !ok {
-		return commitInfo{}, fmt.Errorf("read commit %s: git printed %q", v.base, said)
+		return commitInfo{}, fmt.Errorf("read commit %s: git printed %q", v.base, output)
 	}
 	v.began = &commitInfo{tree: tree, date: "@" + seconds + " +0000"}
 	return *v.began, nil
@@ -151,11 +151,11 @@ func (v *SnapshotViews) deltas(ctx context.Context, from, to string) ([]delta, e
 	if known, ok := v.diffs[[2]string{from, to}]; ok {
 		return known, nil
 	}
-	found, err := v.repo.deltas(ctx, from, to)
+	changed, err := v.repo.deltas(ctx, from, to)
 	if err == nil {
-		v.diffs[[2]string{from, to}] = found
+		v.diffs[[2]string{from, to}] = changed
 	}
-	return found, err
+	return changed, err
 }
 
 // Changed lists the paths that differ between two trees, of which Counter may have
@@ -205,14 +205,14 @@ func (v *SnapshotViews) counter(ctx context.Context, start, work string, isTest 
 // once: a review asks for the tree without the work before each of its trials.
 func (v *SnapshotViews) overlaid(ctx context.Context, tree string, changes []delta) (string, error) {
 	key := tree + " " + indexInfo(changes)
-	if made, ok := v.trees[key]; ok {
-		return made, nil
+	if known, ok := v.trees[key]; ok {
+		return known, nil
 	}
-	made, err := v.repo.overlaid(ctx, tree, changes)
+	overlay, err := v.repo.overlaid(ctx, tree, changes)
 	if err == nil {
-		v.trees[key] = made
+		v.trees[key] = overlay
 	}
-	return made, err
+	return overlay, err
 }
 
 // links reports whether a path is a submodule on one side.
@@ -229,11 +229,11 @@ func (v *SnapshotViews) Files(ctx context.Context, from, to string) ([]sandbox.P
 }
 
 func (v *SnapshotViews) files(ctx context.Context, from, to string) ([]sandbox.Put, error) {
-	all, err := v.deltas(ctx, from, to)
+	changed, err := v.deltas(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
-	changes := slices.DeleteFunc(slices.Clone(all), delta.links)
+	changes := slices.DeleteFunc(slices.Clone(changed), delta.links)
 	if len(changes) == 0 {
 		return nil, nil
 	}
@@ -241,9 +241,9 @@ func (v *SnapshotViews) files(ctx context.Context, from, to string) ([]sandbox.P
 	if err != nil {
 		return nil, err
 	}
-	there := slices.DeleteFunc(slices.Clone(changes), func(d delta) bool { return d.to.mode == absentMode })
+	present := slices.DeleteFunc(slices.Clone(changes), func(d delta) bool { return d.to.mode == absentMode })
 	a := area{dir: v.repo.root, index: dir + ".index"}
-	update := v.repo.call(a, indexInfo(there), "update-index", "-z", "--index-info")
+	update := v.repo.call(a, indexInfo(present), "update-index", "-z", "--index-info")
 	if _, err := v.repo.git.Run(ctx, update); err != nil {
 		return nil, err
 	}
@@ -307,11 +307,11 @@ func (v *SnapshotViews) Paths(ctx context.Context, tree string) (map[string]bool
 // Ignored tells which of the paths, relative to the root with slashes, git
 // ignores in the work tree as it is.
 func (r *Repo) Ignored(ctx context.Context, paths []string) (map[string]bool, error) {
-	asked := slices.DeleteFunc(slices.Clone(paths), r.beyondLink)
-	if len(asked) == 0 {
+	inside := slices.DeleteFunc(slices.Clone(paths), r.beyondLink)
+	if len(inside) == 0 {
 		return nil, nil
 	}
-	ask := r.call(area{dir: r.root}, joinNUL(asked), "check-ignore", "-z", "--stdin", "--no-index")
+	ask := r.call(area{dir: r.root}, joinNUL(inside), "check-ignore", "-z", "--stdin", "--no-index")
 	out, err := r.git.Run(ctx, ask)
 	var ge *git.Error
 	if errors.As(err, &ge) && ge.Code == 1 { // none

@@ -22,18 +22,18 @@ type Survey struct {
 func (r *Repo) Survey(ctx context.Context) (Survey, error) {
 	var s Survey
 	var f findings
-	var asked errgroup.Group
-	asked.Go(func() (err error) {
+	var group errgroup.Group
+	group.Go(func() (err error) {
 		f, err = r.find(ctx)
 		return err
 	})
 	if r.differed() {
-		asked.Go(func() error {
+		group.Go(func() error {
 			s.State, _ = r.tree(ctx)
 			return nil
 		})
 	}
-	if err := asked.Wait(); err != nil {
+	if err := group.Wait(); err != nil {
 		return s, err //nolint:wrapcheck // find's
 	}
 	s.Standing = f.standing
@@ -77,18 +77,18 @@ func (r *Repo) find(ctx context.Context) (f findings, err error) {
 }
 
 // treeOf is the tree of a work tree that was just looked at.
-func (r *Repo) treeOf(ctx context.Context, f findings) (seen State, err error) {
+func (r *Repo) treeOf(ctx context.Context, f findings) (state State, err error) {
 	switch {
 	case !f.clean():
-		seen, err = r.tree(ctx)
+		state, err = r.tree(ctx)
 	case f.standing.Head == r.head:
-		seen.Tree = r.headTree
+		state.Tree = r.headTree
 	default:
-		seen.Tree, err = r.run(ctx, "rev-parse", "-q", "--verify", f.standing.Head+"^{tree}")
+		state.Tree, err = r.run(ctx, "rev-parse", "-q", "--verify", f.standing.Head+"^{tree}")
 		if err != nil {
 			err = fmt.Errorf("read the tree of HEAD: %w", err)
 		}
 	}
-	seen.Head = f.standing.Head
-	return seen, err
+	state.Head = f.standing.Head
+	return state, err
 }

@@ -49,13 +49,13 @@ type tool struct {
 // of everything under "", which is always there. The digest is made of paths,
 // sizes, modes, targets of links and times; contents are not read.
 func (r *Repo) Tools(ctx context.Context) (map[string]string, error) {
-	all, err := r.tools(ctx)
+	found, err := r.tools(ctx)
 	if err != nil {
 		return nil, err
 	}
 	whole := sha256.New()
 	out := map[string]string{}
-	for top, list := range byTop(all) {
+	for top, list := range byTop(found) {
 		sum := sha256.New()
 		for _, t := range list {
 			_, _ = sum.Write([]byte(t.says)) // a hash takes everything
@@ -72,12 +72,12 @@ func (r *Repo) Tools(ctx context.Context) (map[string]string, error) {
 // ToolsSince lists, for each top folder, the files of Tools that were written to
 // or replaced after a time, sorted.
 func (r *Repo) ToolsSince(ctx context.Context, since time.Time) (map[string][]string, error) {
-	all, err := r.tools(ctx)
+	found, err := r.tools(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string][]string{}
-	for top, list := range byTop(all) {
+	for top, list := range byTop(found) {
 		for _, t := range list {
 			if t.changed.After(since) {
 				out[top] = append(out[top], t.path)
@@ -88,10 +88,10 @@ func (r *Repo) ToolsSince(ctx context.Context, since time.Time) (map[string][]st
 }
 
 // byTop sorts tools by the first element of their paths.
-func byTop(all []tool) map[string][]tool {
-	slices.SortFunc(all, func(a, b tool) int { return strings.Compare(a.path, b.path) })
+func byTop(found []tool) map[string][]tool {
+	slices.SortFunc(found, func(a, b tool) int { return strings.Compare(a.path, b.path) })
 	out := map[string][]tool{}
-	for _, t := range all {
+	for _, t := range found {
 		top, _, _ := strings.Cut(t.path, "/")
 		out[top] = append(out[top], t)
 	}
@@ -130,14 +130,14 @@ const (
 // withoutReports leaves out the scripts of coverage reports, which each run of the tests
 // writes anew: those that are, byte for byte, copies of an asset of the tool that writes
 // them. That is a tool in the tree itself, so nothing runs that is not looked at.
-func withoutReports(root string, all []tool) []tool {
+func withoutReports(root string, found []tool) []tool {
 	assets := map[string][]string{} // by base name
-	for _, t := range all {
+	for _, t := range found {
 		if strings.Contains(t.path, reportAssets) {
 			assets[path.Base(t.path)] = append(assets[path.Base(t.path)], t.path)
 		}
 	}
-	return slices.DeleteFunc(all, func(t tool) bool {
+	return slices.DeleteFunc(found, func(t tool) bool {
 		return !strings.Contains(t.path, reportAssets) && slices.ContainsFunc(
 			assets[path.Base(t.path)],
 			func(asset string) bool { return isReport(root, t.path, asset) },

@@ -109,11 +109,11 @@ func open(ctx context.Context, dir string, avoid []func(path string) bool) (*Rep
 func (r *Repo) atOnce(ctx context.Context) bool {
 	out, err := r.run(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree",
 		"--show-toplevel", "--absolute-git-dir", "--git-common-dir", "HEAD^{commit}", "HEAD^{tree}")
-	said := strings.Split(out, "\n")
-	if err != nil || len(said) != 7 || said[0] != "false" || said[1] != "true" {
+	lines := strings.Split(out, "\n")
+	if err != nil || len(lines) != 7 || lines[0] != "false" || lines[1] != "true" {
 		return false
 	}
-	r.root, r.gitDir, r.common, r.head, r.headTree = said[2], said[3], said[4], said[5], said[6]
+	r.root, r.gitDir, r.common, r.head, r.headTree = lines[2], lines[3], lines[4], lines[5], lines[6]
 	return true
 }
 

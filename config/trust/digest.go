@@ -104,7 +104,7 @@ func Command(root, entry, command string, programs []string) (string, error) {
 		return "", fmt.Errorf("read the repository: %w", err)
 	}
 	defer dir.Close() //nolint:errcheck // only read from
-	var seen []string
+	var visited []string
 	for _, name := range fileWords(root, command) {
 		info, err := dir.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
@@ -115,9 +115,11 @@ func Command(root, entry, command string, programs []string) (string, error) {
 			return "", fmt.Errorf("read %s: %w", name, err)
 		}
 		parts = append(parts, []byte(name), []byte(fmt.Sprintf("%o", mode.Perm()&0o111)), data)
-		seen = append(seen, name)
+		visited = append(visited, name)
 	}
-	programs = slices.DeleteFunc(slices.Clone(programs), func(name string) bool { return slices.Contains(seen, name) })
+	programs = slices.DeleteFunc(slices.Clone(programs), func(name string) bool {
+		return slices.Contains(visited, name)
+	})
 	others, err := Files(root, programs)
 	if err != nil {
 		return "", err

@@ -49,8 +49,8 @@ var nodeControls = []string{"package.json", ".npmrc", ".yarnrc*", ".pnpmfile.cjs
 // words do not name: a Makefile, a package.json, the settings of a linter that may be
 // a program themselves, what a name without its ending or a folder stands for.
 func implicit(dir *os.Root, root, command string, line commandLine) []string {
-	all := meanings(splitWords(root, command))
-	folders := namedFolders(dir, all)
+	files := meanings(splitWords(root, command))
+	folders := namedFolders(dir, files)
 	var out []string
 	for _, in := range folders {
 		entries, err := fs.ReadDir(dir.FS(), in)
@@ -63,7 +63,7 @@ func implicit(dir *os.Root, root, command string, line commandLine) []string {
 				out = append(out, below(dir, path.Join(in, e.Name()))...)
 			}
 		}
-		for _, m := range all {
+		for _, m := range files {
 			out = append(out, standsFor(dir, path.Join(in, m.path))...)
 			if line.runsNode() {
 				out = append(out, matches(dir, path.Join(in, "node_modules/.bin", m.path))...)
@@ -158,8 +158,8 @@ func Found(root, command, searched string) []string {
 		}
 		for _, w := range splitWords(root, command) {
 			if !strings.Contains(w, "/") && w != "." {
-				found := matches(dir, path.Join(filepath.ToSlash(rel), w))
-				out = append(out, slices.DeleteFunc(found, func(name string) bool {
+				matched := matches(dir, path.Join(filepath.ToSlash(rel), w))
+				out = append(out, slices.DeleteFunc(matched, func(name string) bool {
 					info, err := dir.Stat(name)
 					return err == nil && info.Mode()&0o111 == 0
 				})...)

@@ -17,11 +17,11 @@ type namedFile struct{ path, word string }
 // named lists the files of the tree that words of a command may name: from the root,
 // from a folder that another word names, or from one that is only known when it runs.
 func named(dir *os.Root, root, command string) []namedFile {
-	all := meanings(splitWords(root, command))
-	folders := namedFolders(dir, all)
+	files := meanings(splitWords(root, command))
+	folders := namedFolders(dir, files)
 	var out []namedFile
 	for _, in := range folders {
-		for _, m := range all {
+		for _, m := range files {
 			for _, name := range matches(dir, path.Join(in, m.path)) {
 				out = append(out, namedFile{path: name, word: m.word})
 			}
@@ -56,11 +56,11 @@ func meanings(words []string) []namedFile {
 }
 
 // namedFolders are the root and the folders that are named, also from one another.
-func namedFolders(dir *os.Root, all []namedFile) []string {
+func namedFolders(dir *os.Root, files []namedFile) []string {
 	folders := []string{"."}
 	for range 2 { // cd a; cd b
 		for _, in := range slices.Clone(folders) {
-			for _, m := range all {
+			for _, m := range files {
 				name := path.Join(in, m.path)
 				if info, err := dir.Stat(name); err == nil && info.IsDir() && !slices.Contains(folders, name) {
 					folders = append(folders, name)

@@ -29,7 +29,7 @@ func Programs(root, command string, strict bool) []string {
 	defer dir.Close() //nolint:errcheck // only read from
 	var out []string
 	for _, f := range named(dir, root, command) {
-		if slices.Contains(line.made, f.word) {
+		if slices.Contains(line.written, f.word) {
 			continue
 		}
 		if strict || line.runs(f.word) || isProgram(dir, f.path) {
@@ -72,11 +72,11 @@ func Tasks(root, command string) []string {
 
 // commandLine is what a hook's command is, as far as that can be read.
 type commandLine struct {
-	reads bool // all that it runs only reads
-	any   bool // what it runs cannot be told: it may be any file that it names
-	first []string
-	made  []string // files that output goes to
-	words []string // that may name programs
+	reads   bool // all that it runs only reads
+	any     bool // what it runs cannot be told: it may be any file that it names
+	first   []string
+	written []string // files that output goes to
+	words   []string // that may name programs
 }
 
 func (l commandLine) runs(word string) bool { return l.any || slices.Contains(l.first, word) }
@@ -113,7 +113,7 @@ func readLine(text string) commandLine {
 			line.call(n)
 		case *syntax.Redirect:
 			if n.Op == syntax.RdrOut || n.Op == syntax.AppOut || n.Op == syntax.RdrAll || n.Op == syntax.AppAll {
-				line.made = append(line.made, cleanWord(n.Word.Lit()))
+				line.written = append(line.written, cleanWord(n.Word.Lit()))
 			}
 		}
 		return true

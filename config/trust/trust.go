@@ -72,8 +72,8 @@ func (s *Store) Trust(ctx context.Context, root string, items ...Item) error {
 		if k.Repos[root] == nil {
 			k.Repos[root] = map[string]map[string]time.Time{}
 		}
-		for _, it := range items {
-			k.Repos[root][key(it.Kind, it.Path)] = map[string]time.Time{it.Digest: s.now().UTC()}
+		for _, item := range items {
+			k.Repos[root][key(item.Kind, item.Path)] = map[string]time.Time{item.Digest: s.now().UTC()}
 		}
 	})
 }
@@ -87,10 +87,10 @@ func (s *Store) Revoke(ctx context.Context, root string, only ...Item) (int, err
 			n = len(k.Repos[root])
 			delete(k.Repos, root)
 		}
-		for _, it := range only {
-			if _, ok := k.Repos[root][key(it.Kind, it.Path)]; ok {
+		for _, item := range only {
+			if _, ok := k.Repos[root][key(item.Kind, item.Path)]; ok {
 				n++
-				delete(k.Repos[root], key(it.Kind, it.Path))
+				delete(k.Repos[root], key(item.Kind, item.Path))
 			}
 		}
 	})

@@ -54,8 +54,8 @@ func ResolveName(name string, offered []string) (resolved, suggestion string) {
 	}
 	plain := fold(bareName(name))
 	for _, spelling := range []string{plain, strings.TrimSuffix(plain, "tool")} {
-		if found := match(spelling, offered); found != "" {
-			return found, ""
+		if name := match(spelling, offered); name != "" {
+			return name, ""
 		}
 	}
 	return "", nearest(plain, offered)
@@ -94,13 +94,13 @@ func match(spelling string, offered []string) string {
 		return ""
 	}
 	same := func(o string) bool { return fold(o) == spelling }
-	if found := only(offered, same); found != "" || slices.ContainsFunc(offered, same) {
-		return found
+	if name := only(offered, same); name != "" || slices.ContainsFunc(offered, same) {
+		return name
 	}
 	for _, group := range synonyms() {
 		if slices.Contains(group, spelling) {
-			if found := only(offered, func(o string) bool { return fold(o) == group[0] }); found != "" {
-				return found
+			if name := only(offered, func(o string) bool { return fold(o) == group[0] }); name != "" {
+				return name
 			}
 			return only(offered, func(o string) bool { return slices.Contains(group, fold(o)) })
 		}
@@ -110,17 +110,17 @@ func match(spelling string, offered []string) string {
 
 // only returns the one name that fits, or "" if none or several do.
 func only(names []string, fits func(string) bool) string {
-	found := ""
+	match := ""
 	for _, n := range names {
 		if !fits(n) {
 			continue
 		}
-		if found != "" {
+		if match != "" {
 			return ""
 		}
-		found = n
+		match = n
 	}
-	return found
+	return match
 }
 
 // longestName is how long a name may be, in bytes, to be compared letter by

@@ -193,16 +193,16 @@ func (m *mender) pairs(schema, v map[string]any, at string) {
 		group, _ := g.(map[string]any)
 		names, _ := group["requires"].([]any)
 		defaults, _ := group["defaults"].(map[string]any)
-		var there, missing []string
+		var present, missing []string
 		for _, n := range names {
 			name, _ := n.(string)
 			if _, ok := v[name]; ok {
-				there = append(there, name)
+				present = append(present, name)
 			} else {
 				missing = append(missing, name)
 			}
 		}
-		if len(there) == 0 {
+		if len(present) == 0 {
 			continue
 		}
 		for _, name := range missing {
@@ -213,7 +213,7 @@ func (m *mender) pairs(schema, v map[string]any, at string) {
 					"%s was set to %s, because %s needs it",
 					fieldPath(at, name),
 					describe(value),
-					strings.Join(there, " and "),
+					strings.Join(present, " and "),
 				)
 			}
 		}

@@ -139,9 +139,9 @@ func (s Section) record() string {
 	if s.left > 0 {
 		fmt.Fprintf(&out, "(the first %s could not be included)\n", counted(s.left, "message"))
 	}
-	write := func(who, text string) {
+	write := func(speaker, text string) {
 		if strings.TrimSpace(text) != "" {
-			fmt.Fprintf(&out, "[%s] %s\n", who, fence(text))
+			fmt.Fprintf(&out, "[%s] %s\n", speaker, fence(text))
 		}
 	}
 	for _, m := range s.middle {

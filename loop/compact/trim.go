@@ -296,9 +296,9 @@ func quoted(s string) json.RawMessage {
 }
 
 // counted says how many there are of something.
-func counted(n int, what string) string {
+func counted(n int, noun string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -23,11 +23,11 @@ type testCase struct {
 var usual = plan.Usage{Input: 1200, Output: 40}
 
 func cases() []testCase {
-	var all []testCase
-	all = append(all, answers()...)
-	all = append(all, statuses()...)
-	all = append(all, breaks()...)
-	return append(all, manners()...)
+	var cases []testCase
+	cases = append(cases, answers()...)
+	cases = append(cases, statuses()...)
+	cases = append(cases, breaks()...)
+	return append(cases, manners()...)
 }
 
 // answers are conversations in which nothing goes wrong.

@@ -11,7 +11,7 @@ import (
 
 // checkAnswer compares an answer, and what was shown of it while it arrived,
 // with the reply it was made of. Before is the conversation so far.
-func checkAnswer(r Reply, before []plan.Message, ans loop.Answer, shown *pieces) error {
+func checkAnswer(r Reply, before []plan.Message, ans loop.Answer, streamed *pieces) error {
 	if ans.Message.Role != plan.RoleAssistant {
 		return fmt.Errorf("the answer's role is %q, want %q", ans.Message.Role, plan.RoleAssistant)
 	}
@@ -29,10 +29,10 @@ func checkAnswer(r Reply, before []plan.Message, ans loop.Answer, shown *pieces)
 	if err := checkIDs(before, ans.Message.Calls()); err != nil {
 		return err
 	}
-	if shown == nil {
+	if streamed == nil {
 		return nil
 	}
-	return shown.check(ans.Message)
+	return streamed.check(ans.Message)
 }
 
 // stopOf is the stop reason that a reply amounts to.
@@ -91,24 +91,24 @@ func sameBlock(a, b plan.Block) bool {
 // checkIDs makes sure that every call has an id of its own in the
 // conversation.
 func checkIDs(before []plan.Message, calls []plan.Block) error {
-	taken := map[string]bool{}
+	used := map[string]bool{}
 	for _, m := range before {
 		for _, c := range m.Calls() {
-			taken[c.Call] = true
+			used[c.Call] = true
 		}
 	}
 	for i, c := range calls {
 		switch {
 		case c.Call == "":
 			return fmt.Errorf("call %d of the answer has no id", i)
-		case taken[c.Call]:
+		case used[c.Call]:
 			return fmt.Errorf(
 				"call %d of the answer has the id %q, which another call of the conversation has too",
 				i,
 				c.Call,
 			)
 		}
-		taken[c.Call] = true
+		used[c.Call] = true
 	}
 	return nil
 }
@@ -169,9 +169,9 @@ func (p *pieces) check(m plan.Message) error {
 		return fmt.Errorf("the pieces are of %d calls, want %d", len(p.args), len(calls))
 	}
 	for _, c := range calls {
-		args, shown := p.args[c.Call]
+		args, streamed := p.args[c.Call]
 		switch {
-		case !shown:
+		case !streamed:
 			return fmt.Errorf("no piece is of the call %q", c.Call)
 		case p.names[c.Call] != c.Name:
 			return fmt.Errorf("the pieces of the call %q name %q, want %q", c.Call, p.names[c.Call], c.Name)

@@ -37,8 +37,8 @@ func begin(s Scenario) loop.Call {
 	}
 }
 
-// goOn is the call that follows an answer.
-func goOn(c loop.Call, ans loop.Answer) loop.Call {
+// next is the call that follows an answer.
+func next(c loop.Call, ans loop.Answer) loop.Call {
 	next := plan.UserText("Go on.")
 	if calls := ans.Message.Calls(); len(calls) > 0 {
 		next = plan.Message{Role: plan.RoleTool}
@@ -58,17 +58,17 @@ func goOn(c loop.Call, ans loop.Answer) loop.Call {
 
 // ask makes a call, and makes sure that it is left as it was.
 func ask(ctx context.Context, m loop.Model, c loop.Call) (loop.Answer, *pieces, error) {
-	shown := &pieces{}
+	streamed := &pieces{}
 	before, err := json.Marshal(c)
 	if err != nil {
 		return loop.Answer{}, nil, fmt.Errorf("encode the call: %w", err)
 	}
-	ans, failed := m.Generate(ctx, c, shown.add)
-	shown.returned = true
+	ans, failed := m.Generate(ctx, c, streamed.add)
+	streamed.returned = true
 	if after, err := json.Marshal(c); err != nil || string(after) != string(before) {
-		shown.problem = fmt.Errorf("the call was changed to\n%s, was\n%s", after, before)
+		streamed.problem = fmt.Errorf("the call was changed to\n%s, was\n%s", after, before)
 	}
-	return ans, shown, failed
+	return ans, streamed, failed
 }
 
 // converse plays a scenario from its first reply to its last. A fault has to
@@ -77,22 +77,22 @@ func converse(ctx context.Context, m loop.Model, c testCase) error {
 	call := begin(c.Scenario)
 	for n, r := range c.Replies {
 		for range timesOf(r.Fault) {
-			_, shown, err := ask(ctx, m, call)
+			_, streamed, err := ask(ctx, m, call)
 			if err := checkFailure(c, *r.Fault, err); err != nil {
 				return fmt.Errorf("reply %d: %w", n, err)
 			}
-			if shown.problem != nil {
-				return fmt.Errorf("reply %d: %w", n, shown.problem)
+			if streamed.problem != nil {
+				return fmt.Errorf("reply %d: %w", n, streamed.problem)
 			}
 		}
-		ans, shown, err := ask(ctx, m, call)
+		ans, streamed, err := ask(ctx, m, call)
 		if err != nil {
 			return fmt.Errorf("reply %d: %w", n, err)
 		}
-		if err := checkAnswer(r, call.Messages, ans, shown); err != nil {
+		if err := checkAnswer(r, call.Messages, ans, streamed); err != nil {
 			return fmt.Errorf("reply %d: %w", n, err)
 		}
-		call = goOn(call, ans)
+		call = next(call, ans)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func timesOf(f *Fault) int {
 // not come to its end by itself.
 func cancelMidStream(ctx context.Context, m loop.Model, s Scenario) error {
 	why := errors.New("the caller has had enough")
-	var took time.Duration
+	var elapsed time.Duration
 	for range cancelTries {
 		ctx, cancel := context.WithCancelCause(ctx)
 		var at time.Time
@@ -120,7 +120,7 @@ func cancelMidStream(ctx context.Context, m loop.Model, s Scenario) error {
 					cancel(why)
 				}
 			})
-			took = time.Since(at)
+			elapsed = time.Since(at)
 			done <- err
 		}()
 		select {
@@ -136,11 +136,11 @@ func cancelMidStream(ctx context.Context, m loop.Model, s Scenario) error {
 			cancel(nil)
 			return errors.New("a call whose context ended with the first piece did not return")
 		}
-		if took <= cancelWithin {
+		if elapsed <= cancelWithin {
 			return nil
 		}
 	}
-	return fmt.Errorf("a call returned %s after it was cancelled, want at most %s", took, cancelWithin)
+	return fmt.Errorf("a call returned %s after it was cancelled, want at most %s", elapsed, cancelWithin)
 }
 
 // orNoError makes an error of the lack of one.
@@ -156,26 +156,26 @@ func cancelledBefore(ctx context.Context, m loop.Model, s Scenario) error {
 	why := errors.New("there is nothing to ask any more")
 	ended, cancel := context.WithCancelCause(ctx)
 	cancel(why)
-	_, shown, err := ask(ended, m, begin(s))
+	_, streamed, err := ask(ended, m, begin(s))
 	if !errors.Is(err, why) {
 		return fmt.Errorf(
 			"a call after its context ended returns %w, want the cause that the context was ended with",
 			orNoError(err),
 		)
 	}
-	if shown.count > 0 {
-		return fmt.Errorf("a call after its context ended showed %d pieces", shown.count)
+	if streamed.count > 0 {
+		return fmt.Errorf("a call after its context ended showed %d pieces", streamed.count)
 	}
 	return nil
 }
 
 // repeated makes the same call twice.
 func repeated(ctx context.Context, m loop.Model, s Scenario) error {
-	first, shown, err := ask(ctx, m, begin(s))
+	first, streamed, err := ask(ctx, m, begin(s))
 	if err != nil {
 		return err
 	}
-	if err := checkAnswer(s.Replies[0], begin(s).Messages, first, shown); err != nil {
+	if err := checkAnswer(s.Replies[0], begin(s).Messages, first, streamed); err != nil {
 		return err
 	}
 	second, again, err := ask(ctx, m, begin(s))
@@ -202,16 +202,16 @@ func atTheSameTime(ctx context.Context, m loop.Model, s Scenario) error {
 	failed := make(chan error, together)
 	for range together {
 		go func() {
-			ans, shown, err := ask(ctx, m, begin(s))
+			ans, streamed, err := ask(ctx, m, begin(s))
 			if err == nil {
-				err = checkAnswer(s.Replies[0], nil, ans, shown)
+				err = checkAnswer(s.Replies[0], nil, ans, streamed)
 			}
 			failed <- err
 		}()
 	}
-	var all []error
+	var errs []error
 	for range together {
-		all = append(all, <-failed)
+		errs = append(errs, <-failed)
 	}
-	return errors.Join(all...)
+	return errors.Join(errs...)
 }

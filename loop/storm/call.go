@@ -202,7 +202,7 @@ func Fingerprint(text string, failed bool) string {
 	if failed {
 		kind = "failed\x00"
 	}
-	var kept []string
+	var lines []string
 	for line := range strings.Lines(text) { // no time goes over the end of a line
 		if tellsTime(line) {
 			line = withoutTimes(line)
@@ -210,10 +210,10 @@ func Fingerprint(text string, failed bool) string {
 		if namesPlaces(line) {
 			line = place().ReplaceAllLiteralString(line, "/tmp/_")
 		}
-		kept = append(kept, strings.TrimRight(line, " \t\r\n"))
+		lines = append(lines, strings.TrimRight(line, " \t\r\n"))
 	}
-	sortPassed(kept)
-	return digest(kind, []byte(strings.Join(kept, "\n")))
+	sortPassed(lines)
+	return digest(kind, []byte(strings.Join(lines, "\n")))
 }
 
 // withoutTimes writes all times alike, and takes out those that test runners tell only of

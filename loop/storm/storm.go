@@ -322,9 +322,9 @@ func (s *Breaker) Rule(calls []Call) Ruling {
 			left++
 			continue
 		}
-		said := brief(c.Name, c.Args)
-		if !slices.Contains(s.abandoned, said) {
-			s.abandoned = append(s.abandoned, said)
+		text := brief(c.Name, c.Args)
+		if !slices.Contains(s.abandoned, text) {
+			s.abandoned = append(s.abandoned, text)
 		}
 	}
 	switch {

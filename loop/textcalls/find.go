@@ -37,13 +37,13 @@ func InMessage(m plan.Message, offered []Tool, looks func(tool string) bool) []p
 	if text := m.Text(); strings.TrimSpace(text) != "" {
 		return Find(text, offered, looks)
 	}
-	var found []plan.Block
+	var calls []plan.Block
 	for _, b := range m.Blocks {
 		if b.Type == plan.BlockReasoning {
-			found = append(found, findAtEnd(b.Text, offered, looks)...)
+			calls = append(calls, findAtEnd(b.Text, offered, looks)...)
 		}
 	}
-	return found[:min(len(found), mostCalls)]
+	return calls[:min(len(calls), mostCalls)]
 }
 
 // Find finds the calls of offered tools that a model wrote as text instead
@@ -70,17 +70,17 @@ func InMessage(m plan.Message, offered []Tool, looks func(tool string) bool) []p
 // The blocks have no id: only the caller knows which ids are in use.
 func Find(text string, offered []Tool, looks func(tool string) bool) []plan.Block {
 	s := search(text, offered, looks)
-	return s.found[:min(len(s.found), mostCalls)]
+	return s.blocks[:min(len(s.blocks), mostCalls)]
 }
 
 // findAtEnd is [Find] for what a model only thought: the calls count if
 // the text ends with them, because it waits for their results then.
 func findAtEnd(text string, offered []Tool, looks func(tool string) bool) []plan.Block {
 	s := search(text, offered, looks)
-	if len(s.found) == 0 || strings.Trim(wrapping().ReplaceAllString(text[s.end:], ""), arguments.Space) != "" {
+	if len(s.blocks) == 0 || strings.Trim(wrapping().ReplaceAllString(text[s.end:], ""), arguments.Space) != "" {
 		return nil
 	}
-	return s.found[:min(len(s.found), mostCalls)]
+	return s.blocks[:min(len(s.blocks), mostCalls)]
 }
 
 // search looks through a text.
@@ -96,10 +96,10 @@ func search(text string, offered []Tool, looks func(tool string) bool) finder {
 	for _, o := range offered {
 		s.names = append(s.names, o.Name)
 	}
-	for at := 0; at < len(text) && len(s.found) < mostCalls && s.tries > 0; {
+	for at := 0; at < len(text) && len(s.blocks) < mostCalls && s.tries > 0; {
 		at = s.searchLine(at)
 	}
-	if len(s.found) == 0 && s.bareEnd > 0 && strings.Trim(text[s.bareEnd:], arguments.Space) == "" {
+	if len(s.blocks) == 0 && s.bareEnd > 0 && strings.Trim(text[s.bareEnd:], arguments.Space) == "" {
 		s.keep(s.bareEnd, slices.DeleteFunc(s.bareCalls, func(c textCall) bool {
 			name, _ := arguments.ResolveName(c.name, s.names)
 			return !looks(name)
@@ -115,7 +115,7 @@ type finder struct {
 	offered []Tool
 	names   []string // of the offered tools
 	tries   int
-	found   []plan.Block
+	blocks  []plan.Block
 	end     int // where the last of them ends
 
 	bareCalls []textCall // calls without anything around their JSON
@@ -333,7 +333,7 @@ func (s *finder) keep(end int, calls []textCall) {
 			continue
 		}
 		if args, ok := c.arguments(s.offered[i].Schema); ok {
-			s.found = append(s.found, plan.Block{
+			s.blocks = append(s.blocks, plan.Block{
 				Type: plan.BlockToolCall,
 				Name: name,
 				Args: args,

@@ -107,8 +107,8 @@ func (h Home) namedBy(name string) []Folder {
 			continue
 		}
 		for _, as := range n.as {
-			for _, found := range as().FindAllSubmatch(data, -1) {
-				out = append(out, h.outside(name, string(found[1]))...)
+			for _, match := range as().FindAllSubmatch(data, -1) {
+				out = append(out, h.outside(name, string(match[1]))...)
 			}
 		}
 	}
@@ -121,9 +121,9 @@ func (h Home) outside(manifest, name string) []Folder {
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(h.tree, filepath.Dir(manifest), at)
 	}
-	found, _ := filepath.Glob(at) // what is no pattern names nothing
+	matches, _ := filepath.Glob(at) // what is no pattern names nothing
 	var out []Folder
-	for _, path := range found {
+	for _, path := range matches {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil || subpath.Within(h.tree, real) || !subpath.Within(h.real, real) || !h.showable(real) {
 			continue

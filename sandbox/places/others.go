@@ -19,15 +19,15 @@ var parents = []string{"home", "homes", "Users"}
 // names another, and of others.
 func Homes(env []string, passwd string) []string {
 	own := Of(env, "/").dir
-	all := slices.Clone(usualHomes)
+	homes := slices.Clone(usualHomes)
 	for _, home := range []string{own, passwd} {
 		if home != "" && slices.Contains(parents, filepath.Base(filepath.Dir(home))) {
-			all = append(all, filepath.Dir(home))
+			homes = append(homes, filepath.Dir(home))
 		}
 	}
-	all = append(all, passwd)
+	homes = append(homes, passwd)
 	var out []string
-	for _, home := range all {
+	for _, home := range homes {
 		real, err := filepath.EvalSymlinks(home)
 		if err == nil && real != "/" && home != own && !slices.Contains(out, real) {
 			out = append(out, real)
@@ -45,13 +45,13 @@ func (h Home) ShownOf(other string) []string {
 			env = append(env, name+"="+value)
 		}
 	}
-	there := Of(append(env, "HOME="+other), h.tree)
-	return slices.DeleteFunc(there.Shown(), func(path string) bool {
-		rel, ok := subpath.Of(there.real, path)
+	theirs := Of(append(env, "HOME="+other), h.tree)
+	return slices.DeleteFunc(theirs.Shown(), func(path string) bool {
+		rel, ok := subpath.Of(theirs.real, path)
 		if own := h.real; !ok || own != "" && (subpath.Within(path, own) || subpath.Within(own, path)) {
 			return true // the own home says itself what it shows
 		}
-		holdsHomes := slices.Contains(parents, filepath.Base(there.real))
+		holdsHomes := slices.Contains(parents, filepath.Base(theirs.real))
 		return holdsHomes && !strings.Contains(rel, "/") // a home as a whole
 	})
 }

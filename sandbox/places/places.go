@@ -63,8 +63,8 @@ func (h Home) Shown() []string {
 	}
 	for _, m := range managers {
 		for _, root := range m.roots {
-			found, _ := filepath.Glob(h.path(root)) // the patterns are fine
-			add(found...)
+			matches, _ := filepath.Glob(h.path(root)) // the patterns are fine
+			add(matches...)
 		}
 		for _, name := range m.vars {
 			add(filepath.SplitList(h.env[name])...)

@@ -171,14 +171,14 @@ func (l *List) Waiting() string {
 			fmt.Fprintf(&b, "and %d more\n", len(held)-i)
 			break
 		}
-		what := "is new"
+		status := "is new"
 		if l.Accepted[d.Name] != "" {
-			what = "has changed"
+			status = "has changed"
 		}
 		if d.Suspicious != "" {
-			what += fmt.Sprintf(", and speaks to the model (%q)", d.Suspicious)
+			status += fmt.Sprintf(", and speaks to the model (%q)", d.Suspicious)
 		}
-		fmt.Fprintf(&b, "%s %s: %s\n", d.Name, what, oneline.Cut(oneline.Of(d.Description), 600))
+		fmt.Fprintf(&b, "%s %s: %s\n", d.Name, status, oneline.Cut(oneline.Of(d.Description), 600))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -255,7 +255,7 @@ func (r *Runner) run(ctx context.Context, h Hook, in Input) (rep Report) {
 	if room.Shell.Pipefail() {
 		line = "set +o pipefail\n" + line
 	}
-	var out, said bounded
+	var out, stderr bounded
 	began := r.cfg.Now()
 	res, err := room.Shell.Run(ctx, sandbox.Command{
 		Line:    line,
@@ -263,7 +263,7 @@ func (r *Runner) run(ctx context.Context, h Hook, in Input) (rep Report) {
 		Timeout: h.Timeout,
 		Input:   append(stdin, '\n'),
 		Output:  out.add,
-		Errors:  said.add,
+		Errors:  stderr.add,
 	})
 	rep.Duration = r.cfg.Now().Sub(began)
 	switch {
@@ -282,7 +282,7 @@ func (r *Runner) run(ctx context.Context, h Hook, in Input) (rep Report) {
 	if rep.Err == nil {
 		rep.Err = still()
 	}
-	r.understand(&rep, in, out.text(), said.text())
+	r.understand(&rep, in, out.text(), stderr.text())
 	return rep
 }
 
@@ -300,7 +300,7 @@ func (r *Runner) room(ctx context.Context, h Hook, in Input) (Room, error) {
 }
 
 // understand reads what a hook printed.
-func (r *Runner) understand(rep *Report, in Input, out, said string) {
+func (r *Runner) understand(rep *Report, in Input, out, stderr string) {
 	var a answer
 	if text := strings.TrimSpace(out); strings.HasPrefix(text, "{") {
 		if err := json.Unmarshal([]byte(text), &a); err != nil && rep.Err == nil && rep.ExitCode == 0 {
@@ -318,7 +318,7 @@ func (r *Runner) understand(rep *Report, in Input, out, said string) {
 	}
 	text := cmp.Or(strings.TrimSpace(a.Reason), rep.Reopen)
 	if text == "" {
-		text = strings.TrimSpace(strings.TrimSpace(out) + "\n" + strings.TrimSpace(said))
+		text = strings.TrimSpace(strings.TrimSpace(out) + "\n" + strings.TrimSpace(stderr))
 	}
 	rep.Output = r.shortened(text)
 	rep.Change = r.change(*rep, in)

@@ -97,7 +97,7 @@ func (c *conversation) modelNamed(wanted string) (string, error) {
 }
 
 // beforeRequest judges.
-func (c *conversation) beforeRequest(ctx context.Context, o loop.Outgoing) (said loop.Objection) {
+func (c *conversation) beforeRequest(ctx context.Context, o loop.Outgoing) (objection loop.Objection) {
 	in := c.input(Request)
 	in.Conv, in.Turn = o.Conv, &o.Turn
 	in.Request = &Outgoing{
@@ -109,12 +109,12 @@ func (c *conversation) beforeRequest(ctx context.Context, o loop.Outgoing) (said
 		Tokens:   o.Tokens,
 	}
 	for _, rep := range c.r.Each(ctx, in, func(rep Report) bool { return !rep.OK() }) {
-		said.Record = append(said.Record, rep.Event(in, true))
+		objection.Record = append(objection.Record, rep.Event(in, true))
 		if !rep.OK() {
-			said.Why = rep.Why()
+			objection.Why = rep.Why()
 		}
 	}
-	return said
+	return objection
 }
 
 // turnEnd tells of a turn and what it used.
@@ -132,7 +132,7 @@ const reopenWords = "A hook of the settings looked at what you came to and finds
 
 // done judges what the model came to. The first hook that finds something left to do
 // reopens the phase; where that is not done any more, it has failed.
-func (c *conversation) done(ctx context.Context, d loop.Closing) (said loop.Objection) {
+func (c *conversation) done(ctx context.Context, d loop.Closing) (objection loop.Objection) {
 	in := c.input(PhaseEnd)
 	in.Text, in.Reopened = d.Text, &d.Reopened
 	against := func(rep Report) bool { return !rep.OK() || rep.Reopen != "" }
@@ -142,9 +142,9 @@ func (c *conversation) done(ctx context.Context, d loop.Closing) (said loop.Obje
 		case against(rep) && d.Last:
 			ev.Action = "failed"
 		case against(rep):
-			ev.Action, said.Why = "reopened", fmt.Sprintf(reopenWords, rep.Why())
+			ev.Action, objection.Why = "reopened", fmt.Sprintf(reopenWords, rep.Why())
 		}
-		said.Record = append(said.Record, ev)
+		objection.Record = append(objection.Record, ev)
 	}
-	return said
+	return objection
 }

@@ -162,11 +162,11 @@ func (c *conn) read() {
 func (c *conn) answer(m message) {
 	result := json.RawMessage("null")
 	if m.Method == "workspace/configuration" {
-		var asked struct {
+		var params struct {
 			Items []json.RawMessage `json:"items"`
 		}
-		_ = json.Unmarshal(m.Params, &asked) // what makes no sense is about nothing
-		result = json.RawMessage("[" + strings.TrimSuffix(strings.Repeat("null,", len(asked.Items)), ",") + "]")
+		_ = json.Unmarshal(m.Params, &params) // what makes no sense is about nothing
+		result = json.RawMessage("[" + strings.TrimSuffix(strings.Repeat("null,", len(params.Items)), ",") + "]")
 	}
 	_ = c.send(message{ID: m.ID, Result: result}, nil) // a server that is gone ends the reading too
 }

@@ -72,18 +72,18 @@ func Start(ctx context.Context, shell Shell, dir, command string) (*Server, erro
 	}
 	go func() {
 		defer close(s.over)
-		var said tail
+		var stderr tail
 		res, err := shell.Run(own, sandbox.Command{
 			// The server is told the folder by the name that it has where it runs.
 			Line:    "pwd -P; exec " + command,
 			Dir:     dir,
 			Timeout: longest,
 			Feed:    fromUs,
-			Errors:  said.add,
+			Errors:  stderr.add,
 			Output:  func(chunk []byte) { _, _ = ours.Write(chunk) }, // nothing is read after the end
 		})
 		if err == nil {
-			err = fmt.Errorf("%w with status %d%s", ErrGone, res.ExitCode, said.suffix())
+			err = fmt.Errorf("%w with status %d%s", ErrGone, res.ExitCode, stderr.suffix())
 		}
 		_ = ours.CloseWithError(err)
 		_ = fromUs.CloseWithError(err)
@@ -195,7 +195,7 @@ func (s *Server) Ask(
 	if err := s.show(uri, language, text); err != nil {
 		return nil, err
 	}
-	var found []struct {
+	var locations []struct {
 		URI   string `json:"uri"`
 		Range struct {
 			Start Position `json:"start"`
@@ -205,12 +205,12 @@ func (s *Server) Ask(
 		"textDocument": map[string]any{"uri": uri},
 		"position":     at,
 		"context":      map[string]any{"includeDeclaration": false},
-	}, &found)
+	}, &locations)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Location, 0, len(found))
-	for _, f := range found {
+	out := make([]Location, 0, len(locations))
+	for _, f := range locations {
 		out = append(out, Location{Path: s.relative(f.URI), At: f.Range.Start})
 	}
 	return out, nil

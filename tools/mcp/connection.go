@@ -192,7 +192,7 @@ func (s *Server) start(ctx context.Context, key string) (*connection, error) {
 		over: make(chan struct{}),
 	}
 	line, first := s.line(key)
-	var said tail
+	var stderr tail
 	go func() {
 		defer close(c.over)
 		res, err := s.cfg.Shell.Run(own, sandbox.Command{
@@ -201,11 +201,11 @@ func (s *Server) start(ctx context.Context, key string) (*connection, error) {
 			Timeout: longestRun,
 			Input:   []byte(first),
 			Feed:    fromUs,
-			Errors:  said.add,
+			Errors:  stderr.add,
 			Output:  func(chunk []byte) { _, _ = ours.Write(chunk) }, // nothing is read after the end
 		})
 		if err == nil {
-			err = fmt.Errorf("it ended with status %d%s", res.ExitCode, said.suffix())
+			err = fmt.Errorf("it ended with status %d%s", res.ExitCode, stderr.suffix())
 		} else if own.Err() == nil {
 			err = fmt.Errorf("it did not start: %w", err)
 		}

@@ -82,11 +82,11 @@ func (s *Server) ask(ctx context.Context, q Question) Answer {
 	defer cancel()
 	resume := s.clock.pause()
 	a := s.cfg.Ask(ctx, q)
-	said := a.Text
+	text := a.Text
 	if !a.Given {
-		said = "no answer"
+		text = "no answer"
 	}
-	resume(fmt.Sprintf("[the person was asked: %s; %s]", q.Text, clean(said)))
+	resume(fmt.Sprintf("[the person was asked: %s; %s]", q.Text, clean(text)))
 	return a
 }
 

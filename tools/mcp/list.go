@@ -15,16 +15,16 @@ import (
 
 // describe reads what a server says of a tool.
 func describe(t *sdk.Tool) catalog.Tool {
-	said := catalog.Declaration{
+	declared := catalog.Declaration{
 		Name:        t.Name,
 		Title:       t.Title,
 		Description: t.Description,
 	}
 	if t.Annotations != nil {
-		said.ReadOnly = t.Annotations.ReadOnlyHint
+		declared.ReadOnly = t.Annotations.ReadOnlyHint
 	}
-	said.Schema, _ = plan.MarshalCompact(t.InputSchema) // what it cannot write is no schema, and said to be
-	return catalog.Describe(said)
+	declared.Schema, _ = plan.MarshalCompact(t.InputSchema) // what it cannot write is no schema, and said to be
+	return catalog.Describe(declared)
 }
 
 // relist asks a server for its tools, where that was not done or it says that they changed.

@@ -67,7 +67,7 @@ type Config struct {
 	// and the server is told that there is no answer.
 	Ask func(ctx context.Context, q Question) Answer
 	// Observe is told of each call that was made: how long it took, and whether it failed.
-	Observe func(ctx context.Context, tool string, took time.Duration, failed bool)
+	Observe func(ctx context.Context, tool string, duration time.Duration, failed bool)
 	Now     func() time.Time
 	// After is the clock that back-off waits by. Default time.After.
 	After func(time.Duration) <-chan time.Time
@@ -89,11 +89,11 @@ const (
 type Server struct {
 	cfg Config
 
-	mu     sync.Mutex // held while it is connected
-	conn   *connection
-	starts int
-	gone   error // why it is not started any more
-	clock  clock
+	mu      sync.Mutex // held while it is connected
+	conn    *connection
+	started int
+	gone    error // why it is not started any more
+	clock   clock
 
 	catalog *catalog.Catalog
 }
@@ -181,12 +181,12 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 			s.conn.close()
 			s.conn = nil
 		}
-		if s.starts >= mostStarts {
+		if s.started >= mostStarts {
 			s.gone = fmt.Errorf("it was started %d times and is not started again in this phase: %w",
-				s.starts, orUnknown(last))
+				s.started, orUnknown(last))
 			break
 		}
-		if s.starts > 0 {
+		if s.started > 0 {
 			select {
 			case <-s.cfg.After(backOff):
 			case <-ctx.Done():
@@ -195,7 +195,7 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 		}
 		c, err := s.open(ctx)
 		if err == nil {
-			s.starts++
+			s.started++
 			s.conn = c
 			return c, nil
 		}
@@ -203,13 +203,13 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 		if errors.As(err, &no) { // nothing was started
 			return nil, err
 		}
-		s.starts++
+		s.started++
 		if ctx.Err() != nil {
 			return nil, err
 		}
 		last = err
-		if s.starts >= mostStarts {
-			s.gone = fmt.Errorf("it was started %d times and is not started again in this phase: %w", s.starts, last)
+		if s.started >= mostStarts {
+			s.gone = fmt.Errorf("it was started %d times and is not started again in this phase: %w", s.started, last)
 		}
 	}
 	return nil, s.gone

@@ -27,7 +27,7 @@ const answerBytes = 8 << 20
 // tool is an operation of a service.
 type tool struct {
 	service *Service
-	said    catalog.Tool
+	tool    catalog.Tool
 	op      operation
 }
 
@@ -35,9 +35,9 @@ type tool struct {
 func (t *tool) Info() loop.Info {
 	info := loop.Info{
 		Spec: loop.Spec{
-			Name:        outside.Name("openapi", t.service.cfg.Name, t.said.Name),
-			Schema:      t.said.Schema,
-			Description: outside.OwnWords + t.said.Description,
+			Name:        outside.Name("openapi", t.service.cfg.Name, t.tool.Name),
+			Schema:      t.tool.Schema,
+			Description: outside.OwnWords + t.tool.Description,
 		},
 		Effect:   plan.EffectUnknown,
 		Writes:   true,
@@ -53,7 +53,7 @@ func (t *tool) Info() loop.Info {
 // Run implements loop.Tool. Whatever goes wrong is a result.
 func (t *tool) Run(ctx context.Context, in loop.Input) (loop.Result, error) {
 	s := t.service
-	name := s.Name() + "." + t.said.Name
+	name := s.Name() + "." + t.tool.Name
 	nothing := func(why string) (loop.Result, error) {
 		return loop.Failed(fmt.Sprintf("%s was not called: %s. Nothing was done.", name, why)), nil
 	}
@@ -68,7 +68,7 @@ func (t *tool) Run(ctx context.Context, in loop.Input) (loop.Result, error) {
 		}
 	}
 	if !slices.ContainsFunc(s.catalog.Callable(), func(now catalog.Tool) bool {
-		return now.Name == t.said.Name && now.Digest == t.said.Digest
+		return now.Name == t.tool.Name && now.Digest == t.tool.Digest
 	}) {
 		return nothing("its document describes it otherwise than when it was accepted, and a person has to look at " +
 			"that first (`plan trust`)")
@@ -260,8 +260,8 @@ func (p parameter) query(value any, to url.Values) {
 			to.Set(p.Name, p.text(value))
 			return
 		}
-		for _, one := range v {
-			to.Add(p.Name, textOf(one))
+		for _, element := range v {
+			to.Add(p.Name, textOf(element))
 		}
 	case map[string]any:
 		for name, one := range v {
@@ -286,8 +286,8 @@ func (p parameter) text(value any) string {
 		return textOf(value)
 	}
 	parts := make([]string, len(list))
-	for i, one := range list {
-		parts[i] = textOf(one)
+	for i, element := range list {
+		parts[i] = textOf(element)
 	}
 	return strings.Join(parts, ",")
 }
@@ -345,10 +345,10 @@ func (t *tool) readable(res *http.Response, data []byte, trims bool) string {
 		return string(data)
 	}
 	if of := t.trim(); of != nil && trims {
-		found := of.path.Select(document)
-		document = []any(found)
-		if len(found) == 1 {
-			document = found[0]
+		nodes := of.path.Select(document)
+		document = []any(nodes)
+		if len(nodes) == 1 {
+			document = nodes[0]
 		}
 	}
 	text, err := plan.MarshalCompact(document)
@@ -362,7 +362,7 @@ func (t *tool) readable(res *http.Response, data []byte, trims bool) string {
 // trim is the part of an answer that is read, nil for all of it.
 func (t *tool) trim() *trim {
 	for i := range t.service.trims {
-		if of := &t.service.trims[i]; of.wrong == nil && fits([]string{of.pattern}, t.said.Name) {
+		if of := &t.service.trims[i]; of.wrong == nil && fits([]string{of.pattern}, t.tool.Name) {
 			return of
 		}
 	}

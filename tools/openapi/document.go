@@ -91,12 +91,12 @@ func (s *Service) read(ctx context.Context) error {
 			if len(tools) == mostOperations {
 				break
 			}
-			said := describe(doc, base, path, method, item, operations[method])
-			for i := 2; named[said.Name]; i++ {
-				said.Name = fmt.Sprintf("%s_%d", strings.TrimSuffix(said.Name, fmt.Sprintf("_%d", i-1)), i)
+			declared := describe(doc, base, path, method, item, operations[method])
+			for i := 2; named[declared.Name]; i++ {
+				declared.Name = fmt.Sprintf("%s_%d", strings.TrimSuffix(declared.Name, fmt.Sprintf("_%d", i-1)), i)
 			}
-			named[said.Name] = true
-			tools = append(tools, catalog.Describe(said))
+			named[declared.Name] = true
+			tools = append(tools, catalog.Describe(declared))
 		}
 	}
 	slices.SortFunc(tools, func(a, b catalog.Tool) int { return strings.Compare(a.Name, b.Name) })
@@ -216,17 +216,17 @@ func describe(
 		Base:   base,
 		Path:   path,
 	}
-	said := catalog.Declaration{
+	declared := catalog.Declaration{
 		Name:        of.OperationID,
 		Title:       of.Summary,
 		Description: strings.TrimSpace(of.Summary + "\n" + of.Description),
 		ReadOnly:    op.reads(),
 	}
-	if said.Name == "" {
-		said.Name = strings.ToLower(method) + strings.NewReplacer("/", "_", "{", "", "}", "").Replace(path)
+	if declared.Name == "" {
+		declared.Name = strings.ToLower(method) + strings.NewReplacer("/", "_", "{", "", "}", "").Replace(path)
 	}
 	if of.Deprecated {
-		said.Description = "Deprecated. " + said.Description
+		declared.Description = "Deprecated. " + declared.Description
 	}
 	args := arguments{
 		schemas:    expansion{doc: doc},
@@ -241,13 +241,13 @@ func describe(
 			problem = "it takes a body that cannot be written here"
 		}
 	}
-	said.Schema = args.write()
+	declared.Schema = args.write()
 	how, err := plan.MarshalCompact(op)
 	if err != nil || problem != "" {
-		said.Schema = json.RawMessage(`"` + problem + `"`) // which the catalog finds broken
+		declared.Schema = json.RawMessage(`"` + problem + `"`) // which the catalog finds broken
 	}
-	said.How = string(how)
-	return said
+	declared.How = string(how)
+	return declared
 }
 
 // arguments are those of an operation, as they come together.

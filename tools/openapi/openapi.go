@@ -53,7 +53,7 @@ type Config struct {
 	// Offline says why the service is not reached from here, "" where it is.
 	Offline string
 	// Observe is told of each call that was made: how long it took, and whether it failed.
-	Observe func(ctx context.Context, tool string, took time.Duration, failed bool)
+	Observe func(ctx context.Context, tool string, duration time.Duration, failed bool)
 	Now     func() time.Time
 }
 
@@ -137,7 +137,7 @@ func (s *Service) Known() []loop.Tool {
 		if op, err := operationOf(t.How); err == nil && s.isEnabled(t.Name) {
 			out = append(out, &tool{
 				service: s,
-				said:    t,
+				tool:    t,
 				op:      op,
 			})
 		}

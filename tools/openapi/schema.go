@@ -37,27 +37,27 @@ func (e *expansion) of(ref *openapi3.SchemaRef) map[string]any {
 
 // writeSchema writes the schema of all arguments, less deep where it would be too long.
 func writeSchema(e *expansion, properties map[string]any, required []string) json.RawMessage {
-	all := map[string]any{
+	out := map[string]any{
 		"type":       "object",
 		"properties": properties,
 	}
 	if len(required) > 0 {
-		all["required"] = required
+		out["required"] = required
 	}
 	var data json.RawMessage
 	for depth := deepest - 1; ; depth-- {
-		data, _ = plan.MarshalCompact(all) // maps of a JSON document
+		data, _ = plan.MarshalCompact(out) // maps of a JSON document
 		if len(data) <= schemaBytes || depth < 0 {
 			return data
 		}
 		for _, w := range e.whole {
-			said := w.into["description"]
+			description := w.into["description"]
 			clear(w.into)
 			for key, value := range e.write(w.from, depth, nil) {
 				w.into[key] = value
 			}
-			if _, there := w.into["description"]; !there && said != nil {
-				w.into["description"] = said
+			if _, there := w.into["description"]; !there && description != nil {
+				w.into["description"] = description
 			}
 		}
 	}
@@ -121,8 +121,8 @@ func (e *expansion) mendBelow(key string, value any, depth int, within []string)
 		}
 	case "allOf", "anyOf", "oneOf":
 		list, _ := value.([]any)
-		for i, one := range list {
-			if below, ok := one.(map[string]any); ok {
+		for i, alternative := range list {
+			if below, ok := alternative.(map[string]any); ok {
 				list[i] = e.mend(below, depth, within)
 			}
 		}

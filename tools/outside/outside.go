@@ -189,12 +189,12 @@ func (s *Set) load(ctx context.Context) []loaded {
 	within, cancel := context.WithTimeoutCause(ctx, s.cfg.Patience, errLate)
 	defer cancel()
 	answers := make(chan int, len(out))
-	found := make([]loaded, len(out))
+	loading := make([]loaded, len(out))
 	for i, src := range s.cfg.Sources {
 		out[i] = loaded{source: src, err: errLate}
 		go func() {
 			tools, err := src.Load(within)
-			found[i] = loaded{
+			loading[i] = loaded{
 				source: src,
 				tools:  tools,
 				err:    err,
@@ -205,11 +205,11 @@ func (s *Set) load(ctx context.Context) []loaded {
 	for range out {
 		select {
 		case i := <-answers:
-			out[i] = found[i]
+			out[i] = loading[i]
 		case <-within.Done():
 			select {
 			case i := <-answers: // it came at the same time
-				out[i] = found[i]
+				out[i] = loading[i]
 				continue
 			default:
 			}
@@ -233,8 +233,8 @@ type Call struct {
 }
 
 // offered are the tools of what was loaded that may be called, in the order of names.
-func (s *Set) offered(all []loaded) (out []loop.Info, refused int) {
-	for _, l := range all {
+func (s *Set) offered(tools []loaded) (out []loop.Info, refused int) {
+	for _, l := range tools {
 		for _, t := range l.tools {
 			info := t.Info()
 			if s.cfg.Refuse(info) != "" {

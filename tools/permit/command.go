@@ -150,17 +150,17 @@ func (r *reader) scoped(f func()) {
 // stmt reads one statement with what it is redirected to.
 func (r *reader) stmt(s *syntax.Stmt, in feed) {
 	r.deeper("", func() {
-		var here *string // what the statement is given to read, as text
+		var hereText *string // what the statement is given to read, as text
 		for _, rd := range s.Redirs {
 			r.redirect(rd)
 			if text, ok := r.hereText(rd); ok {
-				here = &text
+				hereText = &text
 			}
 		}
 		switch cmd := s.Cmd.(type) {
 		case nil:
 		case *syntax.CallExpr:
-			r.call(cmd, in, here)
+			r.call(cmd, in, hereText)
 		case *syntax.BinaryCmd:
 			r.binary(cmd, in)
 		case *syntax.Subshell:
@@ -234,11 +234,11 @@ func (r *reader) variable(name string) {
 }
 
 // call reads a simple command.
-func (r *reader) call(cmd *syntax.CallExpr, in feed, here *string) {
+func (r *reader) call(cmd *syntax.CallExpr, in feed, hereText *string) {
 	r.within(cmd, unfed) // substitutions and assignments
 	for _, argv := range r.argvs(cmd.Args) {
 		at := len(r.parts)
-		r.simple(argv, in, here)
+		r.simple(argv, in, hereText)
 		for _, a := range cmd.Assigns {
 			if a.Name == nil || at >= len(r.parts) || !namesProgram(a.Name.Value) {
 				continue
@@ -252,7 +252,7 @@ func (r *reader) call(cmd *syntax.CallExpr, in feed, here *string) {
 }
 
 // simple takes a command over, and looks for commands that it is given to run.
-func (r *reader) simple(argv []word, in feed, here *string) {
+func (r *reader) simple(argv []word, in feed, hereText *string) {
 	if len(argv) == 0 {
 		return
 	}
@@ -280,12 +280,12 @@ func (r *reader) simple(argv []word, in feed, here *string) {
 	p.expand(r)
 	p.see(r)
 	p.links(r)
-	p.inline(r, here)
+	p.inline(r, hereText)
 	r.sets(argv)
 	r.parts = append(r.parts, p)
 	at := len(r.parts) - 1
 	if p.Opaque == "" {
-		r.deeper(p.Text, func() { r.unwrap(at, in, here) })
+		r.deeper(p.Text, func() { r.unwrap(at, in, hereText) })
 	}
 	if name == "cd" || name == "pushd" || name == "popd" {
 		r.cd(p.argv[1:])
@@ -315,17 +315,17 @@ func (p *Part) expand(r *reader) {
 			out = append(out, w)
 			continue
 		}
-		found, ok := r.files(w.glob)
-		if !ok || len(found) > mostFiles {
+		files, ok := r.files(w.glob)
+		if !ok || len(files) > mostFiles {
 			p.unsure = p.unsure || p.namesFiles()
-			found = nil
+			files = nil
 		}
-		if len(found) == 0 {
+		if len(files) == 0 {
 			out = append(out, w)
 		}
-		for _, file := range found {
+		for _, file := range files {
 			next := value(file)
-			next.said = ""
+			next.shown = ""
 			out = append(out, next)
 		}
 	}

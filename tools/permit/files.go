@@ -30,11 +30,11 @@ func (r *reader) files(glob string) ([]string, bool) {
 	if base == "" {
 		return nil, false
 	}
-	left, found := mostEntries, []string{""}
+	left, paths := mostEntries, []string{""}
 	segments := strings.Split(glob, "/")
 	for i, segment := range segments {
 		var next []string
-		for _, before := range found {
+		for _, before := range paths {
 			names := []string{unquoteGlob(segment)}
 			if asksForFiles(segment) {
 				names = r.entries(filepath.Join(base, before), segment, &left)
@@ -49,9 +49,9 @@ func (r *reader) files(glob string) ([]string, bool) {
 		if left <= 0 {
 			return nil, false
 		}
-		found = next
+		paths = next
 	}
-	return slices.DeleteFunc(found, func(name string) bool {
+	return slices.DeleteFunc(paths, func(name string) bool {
 		_, err := os.Lstat(r.absolute(base, name))
 		return err != nil
 	}), true

@@ -9,7 +9,7 @@ import (
 
 // inline looks at a program that the command is given as text: in a word, or on
 // its standard input. What can be told of it is which paths it may mention.
-func (p *Part) inline(r *reader, here *string) {
+func (p *Part) inline(r *reader, hereText *string) {
 	name := p.program()
 	switch {
 	case slices.Contains([]string{"awk", "gawk", "mawk", "nawk"}, name):
@@ -30,10 +30,10 @@ func (p *Part) inline(r *reader, here *string) {
 		if inFile := slices.ContainsFunc(p.operands(), func(w word) bool { return w.text != "-" }); inFile {
 			return
 		}
-		if here != nil {
-			p.mentions(r, *here)
+		if hereText != nil {
+			p.mentions(r, *hereText)
 		}
-		p.coded = here != nil || p.feed != unfed
+		p.coded = hereText != nil || p.feed != unfed
 	}
 }
 
@@ -95,8 +95,8 @@ func (p *Part) code() int {
 func (p *Part) scripted(r *reader, plain func(string) bool, file string) {
 	scripts := append(p.option("-e", "--expression"), p.option("--source")...)
 	if len(scripts) == 0 && !p.flag(file, "--file") {
-		if all := p.operands(); len(all) > 0 {
-			scripts = all[:1]
+		if operands := p.operands(); len(operands) > 0 {
+			scripts = operands[:1]
 		}
 	}
 	for _, w := range scripts {
@@ -135,7 +135,7 @@ func plainAwk(program string) bool {
 // hidden looks for commands in the words of a program that is not known to run
 // none: a word with blanks may be a command line, and so may the value of an option
 // or what it is given to read.
-func (r *reader) hidden(at int, here *string) {
+func (r *reader) hidden(at int, hereText *string) {
 	p := &r.parts[at]
 	name := p.program()
 	if p.quiet {
@@ -145,14 +145,14 @@ func (r *reader) hidden(at int, here *string) {
 	for _, w := range p.argv[1:min(len(p.argv), mostSuffixes)] {
 		texts = append(texts, p.lines(w)...)
 	}
-	if here != nil && *here != unreadable && !slices.Contains(runNothing, name) &&
+	if hereText != nil && *hereText != unreadable && !slices.Contains(runNothing, name) &&
 		!slices.Contains(interpreters, name) {
-		texts = append(texts, *here)
+		texts = append(texts, *hereText)
 	}
-	if here != nil && slices.Contains(editors, name) {
-		p.mentions(r, *here)
+	if hereText != nil && slices.Contains(editors, name) {
+		p.mentions(r, *hereText)
 	}
-	p.coded = p.coded || slices.Contains(editors, name) && (p.feed != unfed || here != nil && *here == unreadable)
+	p.coded = p.coded || slices.Contains(editors, name) && (p.feed != unfed || hereText != nil && *hereText == unreadable)
 	for _, text := range texts {
 		r.inside(at, text)
 	}

@@ -68,12 +68,12 @@ type link struct{ at, to string }
 
 // links notes the links that a command makes.
 func (p *Part) links(r *reader) {
-	all := p.operands()
-	if p.program() != "ln" || !p.flag("s", "--symbolic") || len(all) < 2 || len(r.made) == mostNames {
+	operands := p.operands()
+	if p.program() != "ln" || !p.flag("s", "--symbolic") || len(operands) < 2 || len(r.made) == mostNames {
 		return
 	}
-	at, ok := r.path(all[len(all)-1])
-	if to := all[0]; ok && to.known {
+	at, ok := r.path(operands[len(operands)-1])
+	if to := operands[0]; ok && to.known {
 		r.made = append(r.made, link{at: at, to: physical(filepath.Dir(at), to.text)})
 	}
 }
@@ -179,11 +179,11 @@ func (p *Part) wholes() []word {
 	case "rm", "shred":
 		return p.operands()
 	case "mv":
-		all := p.operands()
+		operands := p.operands()
 		if len(p.option("-t", "--target-directory")) == 0 {
-			all = all[:max(len(all)-1, 0)] // what it moves them to keeps what it has
+			operands = operands[:max(len(operands)-1, 0)] // what it moves them to keeps what it has
 		}
-		return all
+		return operands
 	case "chmod", "chown", "chgrp":
 		if p.flag("R", "--recursive") {
 			return p.operands()

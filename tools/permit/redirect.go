@@ -31,7 +31,7 @@ func (r *reader) redirect(rd *syntax.Redirect) {
 	}
 	for _, words := range r.readings(rd.Word) {
 		for _, target := range r.written(words) {
-			p := Part{Text: "> " + target.said, Redirect: true}
+			p := Part{Text: "> " + target.shown, Redirect: true}
 			p.write(r, target)
 			r.parts = append(r.parts, p)
 		}
@@ -46,8 +46,8 @@ func (r *reader) written(words []word) []word {
 	p := Part{argv: append([]word{value("")}, words...)}
 	p.expand(r)
 	for i := range p.argv {
-		if p.argv[i].said == "" {
-			p.argv[i].said = p.argv[i].text
+		if p.argv[i].shown == "" {
+			p.argv[i].shown = p.argv[i].text
 		}
 	}
 	return p.argv[1:]

@@ -91,9 +91,9 @@ func (p *Part) sweeper() (kind *sweep, alone bool) {
 		})
 		return only(s, recurse || p.flag("rR", "--recursive", "--dereference-recursive")), true
 	case "rg", "ag":
-		all := p.flag("u", "--unrestricted", "--no-ignore", "--no-ignore-vcs", "-a", "--all-types")
+		unrestricted := p.flag("u", "--unrestricted", "--no-ignore", "--no-ignore-vcs", "-a", "--all-types")
 		s.visible = !p.flag("u.", "--hidden", "--unrestricted")
-		s.doubt = !all
+		s.doubt = !unrestricted
 		for _, glob := range texts(p.option("-g", "--glob", "--iglob")) {
 			if out, ok := strings.CutPrefix(glob, "!"); ok {
 				s.without = append(s.without, strings.Trim(out, "/"))
@@ -176,14 +176,14 @@ func texts(words []word) []string {
 func (s sweep) reads(rel string) bool {
 	names := strings.Split(rel, "/")
 	base := names[len(names)-1]
-	one := func(patterns []string, name string) bool {
+	matchesOne := func(patterns []string, name string) bool {
 		return slices.ContainsFunc(patterns, func(p string) bool { return fitsName(p, name) })
 	}
 	if len(s.only) > 0 {
-		return one(s.only, base)
+		return matchesOne(s.only, base)
 	}
-	return !one(s.files, base) && !slices.ContainsFunc(names, func(name string) bool {
-		return s.visible && strings.HasPrefix(name, ".") || one(s.without, name)
+	return !matchesOne(s.files, base) && !slices.ContainsFunc(names, func(name string) bool {
+		return s.visible && strings.HasPrefix(name, ".") || matchesOne(s.without, name)
 	})
 }
 

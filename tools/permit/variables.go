@@ -194,12 +194,12 @@ func (r *reader) item(name string, w word) {
 	if w.glob == "" {
 		return
 	}
-	found, ok := r.files(w.glob)
-	if !ok || len(found) > mostValues {
+	files, ok := r.files(w.glob)
+	if !ok || len(files) > mostValues {
 		r.vars.forget(name)
 		return
 	}
-	for _, file := range found {
+	for _, file := range files {
 		r.vars.put(name, file)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // word is one word of a command.
 type word struct {
 	text  string // its value, or its source if that is not known
-	said  string // as it is shown: its source where a variable stands in it, else its value
+	shown string // as it is shown: its source where a variable stands in it, else its value
 	known bool
 	split bool // it may become several words, or none
 	// glob is the pattern that the shell writes out to names of files; "" where
@@ -25,7 +25,7 @@ type word struct {
 func value(text string) word {
 	return word{
 		text:  text,
-		said:  text,
+		shown: text,
 		known: true,
 		shape: quoteCommand(text),
 	}
@@ -35,7 +35,7 @@ func value(text string) word {
 func unsaid(source string) word {
 	return word{
 		text:  source,
-		said:  source,
+		shown: source,
 		split: true,
 		shape: "*",
 	}
@@ -146,7 +146,7 @@ func (d draft) flush(from *syntax.Word) draft {
 	}
 	out := word{
 		text:  d.text,
-		said:  d.text,
+		shown: d.text,
 		known: !d.unknown,
 		split: d.split,
 		shape: d.shape,
@@ -156,9 +156,9 @@ func (d draft) flush(from *syntax.Word) draft {
 	}
 	switch {
 	case from == nil:
-		out.said = ""
+		out.shown = ""
 	case d.unknown:
-		out.said = source(from)
+		out.shown = source(from)
 	}
 	if d.active && !d.unknown {
 		out.glob = d.glob
@@ -178,7 +178,7 @@ func (r *reader) expanded(w *syntax.Word) [][]word {
 	for _, d := range drafts {
 		words := d.flush(w).done
 		if n := len(words); n > 0 && d.varied {
-			words[n-1].said = source(w)
+			words[n-1].shown = source(w)
 		}
 		out = append(out, words)
 	}
@@ -358,8 +358,8 @@ func unescape(s string, quoted bool) string {
 func joined(argv []word) string {
 	var said []string
 	for _, w := range argv {
-		if w.said != "" {
-			said = append(said, w.said)
+		if w.shown != "" {
+			said = append(said, w.shown)
 		}
 	}
 	return strings.Join(said, " ")

@@ -75,16 +75,16 @@ var interpreters = []string{
 }
 
 // unwrap looks into a command for the commands that it is given to run.
-func (r *reader) unwrap(at int, in feed, here *string) {
+func (r *reader) unwrap(at int, in feed, hereText *string) {
 	argv := r.parts[at].argv
 	name, args := r.parts[at].program(), argv[1:]
 	switch {
 	case slices.Contains(shells, name):
-		r.shell(at, args, in, here)
+		r.shell(at, args, in, hereText)
 	case name == "eval", name == "trap":
 		r.evaluated(at, name, args)
 	case name == "." || name == "source":
-		r.sourced(at, args, in, here)
+		r.sourced(at, args, in, hereText)
 	case name == "script" && r.parts[at].flag("c", "--command"):
 		r.evaluated(at, "eval", r.parts[at].option("-c", "-qc", "-qec", "--command"))
 	case name == "find" || name == "fd":
@@ -99,10 +99,10 @@ func (r *reader) unwrap(at int, in feed, here *string) {
 		r.parallel(at, args)
 	default:
 		if w, ok := wrappers[name]; ok {
-			r.wrapped(at, w, args, in, here)
+			r.wrapped(at, w, args, in, hereText)
 			return
 		}
-		r.hidden(at, here)
+		r.hidden(at, hereText)
 		r.executes(at)
 	}
 }
@@ -126,7 +126,7 @@ func (r *reader) parallel(at int, args []word) {
 }
 
 // shell reads the script that a shell is given.
-func (r *reader) shell(at int, args []word, in feed, here *string) {
+func (r *reader) shell(at int, args []word, in feed, hereText *string) {
 	for i, a := range args {
 		switch {
 		case !a.known:
@@ -157,27 +157,27 @@ func (r *reader) shell(at int, args []word, in feed, here *string) {
 			return
 		}
 	}
-	r.fed(at, in, here)
+	r.fed(at, in, hereText)
 }
 
 // sourced reads the file that a shell takes commands from.
-func (r *reader) sourced(at int, args []word, in feed, here *string) {
+func (r *reader) sourced(at int, args []word, in feed, hereText *string) {
 	switch {
 	case len(args) == 0:
 	case !args[0].known:
 		r.parts[at].Opaque = "what it reads is only known when it runs"
 	case isInput(args[0]):
-		r.fed(at, in, here)
+		r.fed(at, in, hereText)
 	default:
 		r.scriptFile(at, args[0])
 	}
 }
 
 // fed reads the script that a shell finds on its standard input.
-func (r *reader) fed(at int, in feed, here *string) {
+func (r *reader) fed(at int, in feed, hereText *string) {
 	switch {
-	case here != nil:
-		r.script(*here, unfed)
+	case hereText != nil:
+		r.script(*hereText, unfed)
 	case in != unfed:
 		r.parts[at].Opaque = "it runs whatever it is sent"
 	}
@@ -215,7 +215,7 @@ func (r *reader) evaluated(at int, name string, args []word) {
 }
 
 // wrapped reads the command behind one that runs it.
-func (r *reader) wrapped(at int, w wrapper, args []word, in feed, here *string) {
+func (r *reader) wrapped(at int, w wrapper, args []word, in feed, hereText *string) {
 	for len(args) > 0 {
 		a := args[0].text
 		switch {
@@ -223,12 +223,12 @@ func (r *reader) wrapped(at int, w wrapper, args []word, in feed, here *string) 
 			r.parts[at].Opaque = "what it runs is only known when it runs"
 			return
 		case a == "--":
-			r.behind(at, w, args[1:], in, here)
+			r.behind(at, w, args[1:], in, hereText)
 			return
 		case w.assigns && isAssign(a):
 			r.assigned(a)
 		case !strings.HasPrefix(a, "-"):
-			r.behind(at, w, args, in, here)
+			r.behind(at, w, args, in, hereText)
 			return
 		case w.looksUp(a):
 			r.parts[at].quiet = true
@@ -257,7 +257,7 @@ func (w wrapper) takesNext(option string) bool {
 }
 
 // behind reads the command itself.
-func (r *reader) behind(at int, w wrapper, args []word, in feed, here *string) {
+func (r *reader) behind(at int, w wrapper, args []word, in feed, hereText *string) {
 	for w.assigns && len(args) > 0 && isAssign(args[0].text) {
 		r.assigned(args[0].text)
 		args = args[1:]
@@ -282,7 +282,7 @@ func (r *reader) behind(at int, w wrapper, args []word, in feed, here *string) {
 		r.evaluated(at, "eval", args)
 		return
 	}
-	r.simple(args, in, here)
+	r.simple(args, in, hereText)
 }
 
 // given reads a command that gets further words from its input.

@@ -81,26 +81,26 @@ func (p *Part) flag(short string, long ...string) bool {
 
 // targets are the words that name what a well-known command writes.
 func (p *Part) targets() []word {
-	all := p.operands()
-	last := all[max(len(all)-1, 0):]
+	operands := p.operands()
+	last := operands[max(len(operands)-1, 0):]
 	switch p.program() {
 	case "touch", "mkdir", "rmdir", "rm", "unlink", "shred", "truncate", "tee", "mkfifo", "mknod":
-		return all
+		return operands
 	case "mv":
-		return append(slices.Clone(all), p.option("-t", "--target-directory")...)
+		return append(slices.Clone(operands), p.option("-t", "--target-directory")...)
 	case "cp", "ln", "install", "rsync", "scp":
 		return append(slices.Clone(last), p.option("-t", "--target-directory")...)
 	case "chmod", "chown", "chgrp":
-		return all[min(1, len(all)):]
+		return operands[min(1, len(operands)):]
 	case "dd":
-		for _, w := range all {
+		for _, w := range operands {
 			if text, ok := strings.CutPrefix(w.text, "of="); ok {
 				return []word{w.suffix(text)}
 			}
 		}
 	case "sed", "perl":
 		if p.flag("i", "--in-place") && p.argv[0].known {
-			return all[min(1, len(all)):]
+			return operands[min(1, len(operands)):]
 		}
 	case "curl":
 		return p.option("-o", "--output", "--output-dir")

@@ -129,8 +129,8 @@ func (s *Symbol) setCase(n *sitter.Node, text []byte) {
 	if n.Kind() != "function_definition" || head == nil || n.ChildByFieldName("type") != nil {
 		return
 	}
-	macro, given := head.ChildByFieldName("declarator"), head.ChildByFieldName("parameters")
-	if macro == nil || given == nil || given.NamedChildCount() == 0 {
+	macro, params := head.ChildByFieldName("declarator"), head.ChildByFieldName("parameters")
+	if macro == nil || params == nil || params.NamedChildCount() == 0 {
 		return
 	}
 	inClass := n.Parent() != nil && n.Parent().Kind() == "field_declaration_list"
@@ -140,8 +140,8 @@ func (s *Symbol) setCase(n *sitter.Node, text []byte) {
 	s.Kind = "test"
 	s.setName(macro, text)
 	var parts []string
-	for i := range given.NamedChildCount() {
-		parts = append(parts, given.NamedChild(i).Utf8Text(text))
+	for i := range params.NamedChildCount() {
+		parts = append(parts, params.NamedChild(i).Utf8Text(text))
 	}
 	s.Name = memberName(strings.Join(parts, "."))
 }

@@ -79,12 +79,12 @@ func (s *Store) Add(of Key, held []byte) {
 	s.added++
 }
 
-// Save writes the store if it has gained much, or with all anything at all. Of what
+// Save writes the store if it has gained much, or, with force, anything at all. Of what
 // is not in use it lets go where more than half of the room is taken.
-func (s *Store) Save(inUse func(Key) bool, all bool) error {
+func (s *Store) Save(inUse func(Key) bool, force bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.path == "" || s.added == 0 || !all && s.added < max(64, len(s.held)/8) {
+	if s.path == "" || s.added == 0 || !force && s.added < max(64, len(s.held)/8) {
 		return nil
 	}
 	if s.size > maxBytes/2 {

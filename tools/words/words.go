@@ -94,16 +94,16 @@ func (x *Extractor) Words(text []byte) []byte {
 }
 
 // inComment reports whether a comment that ends with its line goes on, or begins.
-func inComment(was bool, text []byte) bool {
+func inComment(inside bool, text []byte) bool {
 	switch text[0] {
 	case '\n':
 		return false
 	case '/':
-		return was || len(text) > 1 && text[1] == '/'
+		return inside || len(text) > 1 && text[1] == '/'
 	case '#':
-		return was || len(text) > 1 && text[1] == ' '
+		return inside || len(text) > 1 && text[1] == ' '
 	}
-	return was
+	return inside
 }
 
 // Index is the words of a text with, behind them, the names that look as if they were

@@ -172,11 +172,11 @@ func drives(s setting) bool {
 
 // granted is what a command may do: what all may, and where it works. It is nil for one
 // that is not confined.
-func (p Program) granted(c Call, all *confinement) *confinement {
-	if all == nil || c.Open || c.Remote || Confined() != nil {
+func (p Program) granted(c Call, base *confinement) *confinement {
+	if base == nil || c.Open || c.Remote || Confined() != nil {
 		return nil
 	}
-	out := confinement{Read: slices.Concat(all.Read, c.Reads), Write: slices.Concat(all.Write, c.Writes)}
+	out := confinement{Read: slices.Concat(base.Read, c.Reads), Write: slices.Concat(base.Write, c.Writes)}
 	if p.guard == nil {
 		return &out
 	}

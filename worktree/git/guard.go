@@ -98,11 +98,11 @@ func (e *LeadsError) Hint() string {
 // only what counts in the first one does.
 func (p Program) Like(first Program) Program {
 	first.guard.mu.Lock()
-	kept := maps.Clone(first.guard.kept)
+	known := maps.Clone(first.guard.kept)
 	first.guard.mu.Unlock()
 	p.guard.mu.Lock()
 	defer p.guard.mu.Unlock()
-	p.guard.kept, p.guard.mark = kept, ""
+	p.guard.kept, p.guard.mark = known, ""
 	return p
 }
 
@@ -132,8 +132,8 @@ func (g *guard) overrides(ctx context.Context) ([]setting, *confinement, error) 
 	if g.links == nil {
 		g.links = links
 	}
-	for path, was := range g.links {
-		if links[path] != was {
+	for path, target := range g.links {
+		if links[path] != target {
 			return nil, nil, &ChangedError{Path: path}
 		}
 	}
@@ -282,11 +282,11 @@ func (g *guard) parse(out string, files []string) ([]entry, []string) {
 		if scope == "command" && !isFile {
 			continue // our own
 		}
-		found := setting{name, value}
-		entries = append(entries, entry{found, !own && (inert(found) || !g.leadsInside(found))})
+		s := setting{name, value}
+		entries = append(entries, entry{s, !own && (inert(s) || !g.leadsInside(s))})
 		if isFile && (g.kept == nil || !own) { // what is named there later is not read
 			g.name(path)
-			g.name(namedBy(found, g.plain.users))
+			g.name(namedBy(s, g.plain.users))
 		}
 	}
 	return entries, files

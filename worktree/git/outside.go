@@ -37,7 +37,7 @@ func (g *guard) outside(s setting) bool {
 	if fed(s.name) && !g.filters(s.value) {
 		return false
 	}
-	return !g.starts(s) &&
+	return !g.startsProgram(s) &&
 		!slices.ContainsFunc(words, func(word string) bool { return g.names(word) || interprets(word) })
 }
 
@@ -56,7 +56,7 @@ func (g *guard) leadsInside(s setting) bool {
 			return true
 		}
 	}
-	return g.starts(s)
+	return g.startsProgram(s)
 }
 
 var (
@@ -66,9 +66,9 @@ var (
 	pathList = lazy.Regexp(`\w*PATH=["']?([^\s"';&|]*)`)
 )
 
-// starts reports whether a setting is a command whose programs lie in the tree, there yet
+// startsProgram reports whether a setting is a command whose programs lie in the tree, there yet
 // or not, or are looked for in it.
-func (g *guard) starts(s setting) bool {
+func (g *guard) startsProgram(s setting) bool {
 	if !runs(s.name) {
 		return false
 	}
