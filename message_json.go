@@ -157,25 +157,25 @@ func splitFields(data []byte, into any, known []string) (map[string]json.RawMess
 	if hasOnly(data, known) { // nearly all do
 		return nil, nil
 	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
 		return nil, err //nolint:wrapcheck // as above
 	}
 	// encoding/json takes a field under any spelling of its name.
-	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool {
+	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool {
 		return slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
 	})
-	if len(all) == 0 {
+	if len(fields) == 0 {
 		return nil, nil
 	}
-	for name, raw := range all { // one form for one value, so that equal messages have equal bytes
+	for name, raw := range fields { // one form for one value, so that equal messages have equal bytes
 		var buf bytes.Buffer
 		if err := json.Compact(&buf, raw); err != nil {
 			return nil, fmt.Errorf("field %s: %w", name, err)
 		}
-		all[name] = buf.Bytes()
+		fields[name] = buf.Bytes()
 	}
-	return all, nil
+	return fields, nil
 }
 
 // hasOnly reports whether an object, which is valid JSON, has no fields but

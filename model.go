@@ -35,14 +35,14 @@ func (Route) Type() EventType { return TypeRoute }
 
 // Headline implements [Body].
 func (b Route) Headline() Headline {
-	what := b.For
+	purpose := b.For
 	switch b.For {
 	case RouteSummary:
-		what = "summaries"
+		purpose = "summaries"
 	case RouteTask:
-		what = "sub-agents"
+		purpose = "sub-agents"
 	}
-	text := what + " with " + b.Model
+	text := purpose + " with " + b.Model
 	if b.Asked != "" {
 		text += ", not " + b.Asked
 	}
@@ -70,17 +70,17 @@ func (b Adjusted) Headline() Headline { return Headline{Label: "adjusted", Text:
 
 // String is the change in one line.
 func (a Adjusted) String() string {
-	what := a.Part
+	part := a.Part
 	if a.From != "" {
-		what += " " + a.From
+		part += " " + a.From
 	}
 	if a.Part == PartContext {
 		return a.Model + ": " + a.Why
 	}
 	if a.To == "" {
-		return a.Model + ": the server refuses " + what + "; went on without"
+		return a.Model + ": the server refuses " + part + "; went on without"
 	}
-	return a.Model + ": the server refuses " + what + "; sent " + a.To + " instead"
+	return a.Model + ": the server refuses " + part + "; sent " + a.To + " instead"
 }
 
 // PartContext is the part of an [Adjusted] that says a server read less than it

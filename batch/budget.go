@@ -36,19 +36,19 @@ func (b *Budget) Add(tokens int64, cost float64) {
 	defer b.mu.Unlock()
 	b.tokens += tokens
 	b.cost += cost
-	what := ""
+	limit := ""
 	switch {
 	case b.exceeded:
 		return
 	case b.MaxCost > 0 && b.cost >= b.MaxCost:
-		what = fmt.Sprintf("$%.2f of $%.2f", b.cost, b.MaxCost)
+		limit = fmt.Sprintf("$%.2f of $%.2f", b.cost, b.MaxCost)
 	case b.MaxTokens > 0 && b.tokens >= b.MaxTokens:
-		what = fmt.Sprintf("%d of %d tokens", b.tokens, b.MaxTokens)
+		limit = fmt.Sprintf("%d of %d tokens", b.tokens, b.MaxTokens)
 	default:
 		return
 	}
 	b.exceeded = true
 	if b.Stop != nil {
-		b.Stop(&BudgetError{What: what})
+		b.Stop(&BudgetError{What: limit})
 	}
 }

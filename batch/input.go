@@ -45,10 +45,10 @@ type InvalidError struct {
 
 // Error lists it, one a line.
 func (e *InvalidError) Error() string {
-	shown := e.Problems[:min(len(e.Problems), maxProblemsShown)]
+	problems := e.Problems[:min(len(e.Problems), maxProblemsShown)]
 	text := fmt.Sprintf("%s: nothing was started, because of %d error(s) in it:\n  %s",
-		e.Name, len(e.Problems), strings.Join(shown, "\n  "))
-	if more := len(e.Problems) - len(shown); more > 0 {
+		e.Name, len(e.Problems), strings.Join(problems, "\n  "))
+	if more := len(e.Problems) - len(problems); more > 0 {
 		text += fmt.Sprintf("\n  … and %d more", more)
 	}
 	return text
@@ -298,7 +298,7 @@ func (p *parser) add(r rawJob) {
 	default:
 		p.ids[strings.ToLower(r.id)] = r.line
 	}
-	given := maps.Clone(r.vars)
+	vars := maps.Clone(r.vars)
 	if r.vars == nil {
 		r.vars = map[string]string{}
 	}
@@ -328,7 +328,7 @@ func (p *parser) add(r rawJob) {
 			Repo:        repo,
 			Ref:         r.ref,
 			Request:     text,
-			Vars:        given,
+			Vars:        vars,
 			Priority:    r.priority,
 			Needs:       r.needs,
 			ownSettings: r.ownSettings,

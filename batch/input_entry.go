@@ -59,12 +59,17 @@ var (
 
 // mappingKeys calls visit for each known key of a mapping, and complains about the
 // others.
-func (p *parser) mappingKeys(node *yaml.Node, what string, known []string, visit func(key string, value *yaml.Node)) {
+func (p *parser) mappingKeys(
+	node *yaml.Node,
+	subject string,
+	known []string,
+	visit func(key string, value *yaml.Node),
+) {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias
 	}
 	if node.Kind != yaml.MappingNode {
-		p.errorf(node.Line, "%s is made of keys and values, such as %s: …", what, known[0])
+		p.errorf(node.Line, "%s is made of keys and values, such as %s: …", subject, known[0])
 		return
 	}
 	seen := map[string]int{}
@@ -72,9 +77,9 @@ func (p *parser) mappingKeys(node *yaml.Node, what string, known []string, visit
 		key, value := node.Content[i], node.Content[i+1]
 		switch {
 		case seen[key.Value] > 0:
-			p.errorf(key.Line, "%s: %q stands there twice, first on line %d", what, key.Value, seen[key.Value])
+			p.errorf(key.Line, "%s: %q stands there twice, first on line %d", subject, key.Value, seen[key.Value])
 		case !slices.Contains(known, key.Value):
-			p.errorf(key.Line, "%s has no key %q%s", what, key.Value, didYouMean(key.Value, known))
+			p.errorf(key.Line, "%s has no key %q%s", subject, key.Value, didYouMean(key.Value, known))
 		default:
 			visit(key.Value, value)
 		}
@@ -83,9 +88,9 @@ func (p *parser) mappingKeys(node *yaml.Node, what string, known []string, visit
 }
 
 // entry reads a job or the defaults.
-func (p *parser) entry(node *yaml.Node, what string, known []string) entry {
+func (p *parser) entry(node *yaml.Node, subject string, known []string) entry {
 	var e entry
-	p.mappingKeys(node, what, known, func(key string, v *yaml.Node) {
+	p.mappingKeys(node, subject, known, func(key string, v *yaml.Node) {
 		switch key {
 		case "phases":
 			e.phases = map[plan.Phase]config.PhaseConfig{}

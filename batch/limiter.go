@@ -34,7 +34,7 @@ type Limiter struct {
 	refusals    int       // refusals since the last answer
 	waiting     []*waiter
 	wakeUp      *time.Timer
-	reach       outages
+	outages     outages
 	now         func() time.Time
 	tell        func(time.Duration)
 }
@@ -99,12 +99,12 @@ func (g limitedModel) Generate(
 	if named, ok := g.Model.(interface{ Server(model string) string }); ok {
 		server = named.Server(req.Model)
 	}
-	probing, err := l.reach.enter(server, l.now())
+	probing, err := l.outages.enter(server, l.now())
 	if err != nil {
 		return loop.Answer{}, err
 	}
 	err = errCrashed // unless the call returns
-	defer func() { err = l.reach.leave(ctx, server, l.now(), probing, err) }()
+	defer func() { err = l.outages.leave(ctx, server, l.now(), probing, err) }()
 	return g.Model.Generate(ctx, req, live)
 }
 

@@ -36,16 +36,16 @@ type outage struct {
 func (o *outages) enter(server string, now time.Time) (probing bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	gone := o.down[server]
+	down := o.down[server]
 	switch {
-	case gone == nil:
+	case down == nil:
 		return false, nil
-	case gone.probing, now.Before(gone.next):
-		failure := gone.failure
-		failure.Down = now.Sub(gone.since)
+	case down.probing, now.Before(down.next):
+		failure := down.failure
+		failure.Down = now.Sub(down.since)
 		return false, &failure
 	}
-	gone.probing = true
+	down.probing = true
 	return true, nil
 }
 
@@ -54,9 +54,9 @@ func (o *outages) enter(server string, now time.Time) (probing bool, err error) 
 func (o *outages) leave(ctx context.Context, server string, now time.Time, probing bool, err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	gone := o.down[server]
-	if probing && gone != nil {
-		gone.probing = false
+	down := o.down[server]
+	if probing && down != nil {
+		down.probing = false
 	}
 	failure, ok := loop.AsModelError(err)
 	switch {
@@ -73,20 +73,20 @@ func (o *outages) leave(ctx context.Context, server string, now time.Time, probi
 		delete(o.down, server)
 		return err
 	}
-	if gone == nil {
+	if down == nil {
 		if o.down == nil {
 			o.down = map[string]*outage{}
 		}
-		gone = &outage{since: now}
-		o.down[server] = gone
+		down = &outage{since: now}
+		o.down[server] = down
 	}
-	if probing || gone.probes == 0 { // others that were under way tell of the same moment
-		gone.next = now.Add(min(firstProbe<<min(gone.probes, 10), rareProbe))
-		gone.probes++
+	if probing || down.probes == 0 { // others that were under way tell of the same moment
+		down.next = now.Add(min(firstProbe<<min(down.probes, 10), rareProbe))
+		down.probes++
 	}
-	gone.failure = *failure
-	gone.failure.Answered = o.answered[server]
-	told := gone.failure
-	told.Down = now.Sub(gone.since)
-	return &told
+	down.failure = *failure
+	down.failure.Answered = o.answered[server]
+	report := down.failure
+	report.Down = now.Sub(down.since)
+	return &report
 }

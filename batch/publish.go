@@ -91,11 +91,11 @@ var webAddress = lazy.Regexp(`https?://[^\s<>"'` + "`" + `\\^{}|]+`)
 
 // LastURL is the last web address in a command's output, "" for none.
 func LastURL(output string) string {
-	all := webAddress().FindAllString(output, -1)
-	if len(all) == 0 {
+	addresses := webAddress().FindAllString(output, -1)
+	if len(addresses) == 0 {
 		return ""
 	}
-	return strings.TrimRight(all[len(all)-1], ".,;:!?)]")
+	return strings.TrimRight(addresses[len(addresses)-1], ".,;:!?)]")
 }
 
 // PublishBody is a Markdown text for the people who get the change: what was

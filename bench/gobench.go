@@ -55,7 +55,7 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the Go benchmarks: %w", err)
 	}
-	all := parse(string(data))
+	results := parse(string(data))
 	var out []figure
 	for _, f := range []struct {
 		figure
@@ -161,8 +161,8 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 			baseline: "the router",
 		}, "Regret/skills=1000", "Regret/skills=1000", "greedy-regret", 1, "thompson-regret"},
 	} {
-		mine, size := all.find(f.ours)
-		theirs, _ := all.find(f.base)
+		mine, size := results.find(f.ours)
+		theirs, _ := results.find(f.base)
 		ours, base := median(mine[f.metric]), median(theirs[cmp.Or(f.baseMetric, f.metric)])
 		if ours == 0 || base == 0 {
 			return nil, fmt.Errorf(

@@ -35,7 +35,7 @@ func main() {
 	)
 	out := flag.String("o", "", "write to `FILE` (default: standard output)")
 	flag.Parse()
-	exit(b.all(context.Background(), *out, time.Now))
+	exit(b.measureAll(context.Background(), *out, time.Now))
 }
 
 func exit(err error) {
@@ -57,8 +57,8 @@ type bench struct {
 	env  []string
 }
 
-// all measures everything and writes the report.
-func (b *bench) all(ctx context.Context, out string, now func() time.Time) (err error) {
+// measureAll measures everything and writes the report.
+func (b *bench) measureAll(ctx context.Context, out string, now func() time.Time) (err error) {
 	for _, file := range []*string{&b.plan, &b.floor} {
 		if *file, err = filepath.Abs(*file); err != nil {
 			return fmt.Errorf("find a program: %w", err)
@@ -97,14 +97,14 @@ func (b *bench) all(ctx context.Context, out string, now func() time.Time) (err 
 		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), m.name) {
 			continue
 		}
-		found, err := m.measure(ctx)
+		measured, err := m.measure(ctx)
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
+		for _, f := range measured {
 			fmt.Fprintln(os.Stderr, f.line())
 		}
-		figures = append(figures, found...)
+		figures = append(figures, measured...)
 	}
 	var to io.Writer = os.Stdout
 	if out != "" {

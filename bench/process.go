@@ -31,22 +31,22 @@ type launchResult struct {
 func launch(args []string) error {
 	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...) //nolint:gosec // running it is the purpose
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	told := launchResult{Start: time.Now()}
+	launched := launchResult{Start: time.Now()}
 	err := cmd.Start()
 	if err == nil {
 		watched := watch(cmd.Process.Pid)
 		err = cmd.Wait()
-		told.Own = watched()
+		launched.Own = watched()
 	}
-	told.Wall = time.Since(told.Start)
+	launched.Wall = time.Since(launched.Start)
 	if cmd.ProcessState == nil {
 		return fmt.Errorf("start %s: %w", args[0], err)
 	}
-	told.Exit = cmd.ProcessState.ExitCode()
+	launched.Exit = cmd.ProcessState.ExitCode()
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		told.Peak = usage.Maxrss
+		launched.Peak = usage.Maxrss
 	}
-	if err := json.NewEncoder(os.NewFile(3, "report")).Encode(told); err != nil {
+	if err := json.NewEncoder(os.NewFile(3, "report")).Encode(launched); err != nil {
 		return fmt.Errorf("report on %s: %w", args[0], err)
 	}
 	return nil
@@ -106,32 +106,32 @@ func (p *player) play(ctx context.Context, dir string, env, argv []string, want 
 	if err != nil {
 		return out, err
 	}
-	told, err := p.launch(
+	launched, err := p.launch(
 		ctx,
 		dir,
 		append(env, "OPENAI_BASE_URL="+server.URL(), "OPENAI_API_KEY="+server.Key()),
 		argv,
 	)
-	seen := server.Requests()
+	requests := server.Requests()
 	if err := errors.Join(err, server.Close()); err != nil {
 		return out, err
 	}
 	for _, code := range want {
-		if told.Exit == code {
-			out.wall, out.peak, out.own = told.Wall, told.Peak, told.Own
-			out.requests(told.Start, seen)
+		if launched.Exit == code {
+			out.wall, out.peak, out.own = launched.Wall, launched.Peak, launched.Own
+			out.requests(launched.Start, requests)
 			return out, nil
 		}
 	}
-	return out, fmt.Errorf("%s ended with exit code %d, not one of %v", strings.Join(argv, " "), told.Exit, want)
+	return out, fmt.Errorf("%s ended with exit code %d, not one of %v", strings.Join(argv, " "), launched.Exit, want)
 }
 
 // launch runs a command through the launcher.
 func (p *player) launch(ctx context.Context, dir string, env, argv []string) (launchResult, error) {
-	var told launchResult
+	var launched launchResult
 	read, write, err := os.Pipe()
 	if err != nil {
-		return told, fmt.Errorf("open a pipe: %w", err)
+		return launched, fmt.Errorf("open a pipe: %w", err)
 	}
 	defer read.Close() //nolint:errcheck // only read from
 	cmd := exec.CommandContext(ctx, p.self, append([]string{"__launch"}, argv...)...)
@@ -139,18 +139,18 @@ func (p *player) launch(ctx context.Context, dir string, env, argv []string) (la
 	output, err := cmd.CombinedOutput()
 	_ = write.Close()
 	if err != nil {
-		return told, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, output)
+		return launched, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, output)
 	}
-	if err := json.NewDecoder(read).Decode(&told); err != nil {
-		return told, fmt.Errorf("read the report on %s: %w", argv[0], err)
+	if err := json.NewDecoder(read).Decode(&launched); err != nil {
+		return launched, fmt.Errorf("read the report on %s: %w", argv[0], err)
 	}
-	if told.Exit != 0 && told.Exit != 5 {
-		return told, fmt.Errorf(
+	if launched.Exit != 0 && launched.Exit != 5 {
+		return launched, fmt.Errorf(
 			"%s ended with exit code %d:\n%s",
 			strings.Join(argv, " "),
-			told.Exit,
+			launched.Exit,
 			output[max(0, len(output)-2000):],
 		)
 	}
-	return told, nil
+	return launched, nil
 }

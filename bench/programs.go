@@ -253,19 +253,19 @@ func (b *bench) turnCost(ctx context.Context) ([]figure, error) {
 // walls runs commands by turns and returns the median of each in ms.
 func (b *bench) walls(ctx context.Context, commands ...[]string) ([]float64, error) {
 	p := player{self: b.self, env: b.env}
-	took := make([][]float64, len(commands))
+	times := make([][]float64, len(commands))
 	for range b.rounds {
 		for i, argv := range commands {
-			told, err := p.launch(ctx, b.work, nil, argv)
+			launched, err := p.launch(ctx, b.work, nil, argv)
 			if err != nil {
 				return nil, err
 			}
-			took[i] = append(took[i], milliseconds(told.Wall))
+			times[i] = append(times[i], milliseconds(launched.Wall))
 		}
 	}
 	out := make([]float64, len(commands))
-	for i := range took {
-		out[i] = median(took[i])
+	for i := range times {
+		out[i] = median(times[i])
 	}
 	return out, nil
 }

@@ -81,15 +81,15 @@ func number(v float64) string {
 }
 
 // median is the middle one; 0 of none.
-func median(all []float64) float64 {
-	if len(all) == 0 {
+func median(values []float64) float64 {
+	if len(values) == 0 {
 		return 0
 	}
-	all = slices.Sorted(slices.Values(all))
-	if n := len(all); n%2 == 0 {
-		return (all[n/2-1] + all[n/2]) / 2
+	values = slices.Sorted(slices.Values(values))
+	if n := len(values); n%2 == 0 {
+		return (values[n/2-1] + values[n/2]) / 2
 	}
-	return all[len(all)/2]
+	return values[len(values)/2]
 }
 
 // report writes the figures as Markdown.
@@ -98,7 +98,7 @@ func report(
 	to io.Writer,
 	rounds int,
 	began time.Time,
-	took time.Duration,
+	duration time.Duration,
 	figures []figure,
 ) error {
 	var b strings.Builder
@@ -129,7 +129,7 @@ func report(
 		"- plan at %s, %s, in %s\n\n",
 		version(ctx, "git", "describe", "--always"),
 		began.UTC().Format(time.DateOnly),
-		took.Round(time.Second),
+		duration.Round(time.Second),
 	)
 	b.WriteString(
 		"Programs are read from the disk anew before they are measured: one that was just linked lies in memory in " +

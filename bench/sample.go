@@ -20,11 +20,11 @@ func (s sample) kib() float64 { return float64(s.bytes) / 1024 }
 
 // medianOf is the median of one measure over samples.
 func medianOf(samples []sample, measure func(sample) float64) float64 {
-	var all []float64
+	var values []float64
 	for _, s := range samples {
-		all = append(all, measure(s))
+		values = append(values, measure(s))
 	}
-	return median(all)
+	return median(values)
 }
 
 // sample is one run of a program against the scripted server.
@@ -38,12 +38,12 @@ type sample struct {
 }
 
 // requests takes in what the server saw.
-func (s *sample) requests(start time.Time, seen []scripted.Seen) {
-	for i, r := range seen {
+func (s *sample) requests(start time.Time, requests []scripted.Seen) {
+	for i, r := range requests {
 		if i == 0 {
 			s.first, s.bytes = r.At.Sub(start), len(r.Body)
 			continue
 		}
-		s.gaps = append(s.gaps, r.At.Sub(seen[i-1].At))
+		s.gaps = append(s.gaps, r.At.Sub(requests[i-1].At))
 	}
 }

@@ -49,20 +49,20 @@ func (b *bench) trees(ctx context.Context) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	var took []float64
+	var times []float64
 	for i := range b.rounds {
 		start := time.Now()
 		dir := filepath.Join(b.work, fmt.Sprint("wt", i))
 		if out, err := git(ctx, repo, "worktree", "add", "-q", "--detach", dir); err != nil {
 			return nil, fmt.Errorf("git worktree add: %w\n%s", err, out)
 		}
-		took = append(took, milliseconds(time.Since(start)))
+		times = append(times, milliseconds(time.Since(start)))
 	}
 	return []figure{{
 		what:     "a tree of its own: what --worktree adds before the first request",
 		unit:     "ms",
 		ours:     medianOf(got[1], sample.started) - medianOf(got[0], sample.started),
-		base:     median(took),
+		base:     median(times),
 		baseline: "git worktree add",
 	}}, nil
 }

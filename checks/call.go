@@ -187,8 +187,8 @@ func (r *reading) loaded(word, dir, script string) {
 func (r *reading) module(name string, args []string, dir, script string) {
 	file := strings.ReplaceAll(name, ".", "/")
 	for _, ending := range []string{".py", "/__main__.py", "/__init__.py"} {
-		if found := r.find(file+ending, dir, ""); found != "" {
-			r.note(found, roleScript)
+		if path := r.find(file+ending, dir, ""); path != "" {
+			r.note(path, roleScript)
 		}
 	}
 	r.call(append([]string{name}, args...), dir, script)

@@ -43,7 +43,7 @@ func Suites(root string) [][]string {
 	if d.makeTest() {
 		return [][]string{{"make test"}}
 	}
-	var found [][]string
+	var suites [][]string
 	for _, try := range []func() []string{
 		oneCommand(d.goTest),
 		oneCommand(d.nodeTest),
@@ -54,10 +54,10 @@ func Suites(root string) [][]string {
 		oneCommand(d.otherTest),
 	} {
 		if commands := try(); len(commands) > 0 {
-			found = append(found, commands)
+			suites = append(suites, commands)
 		}
 	}
-	return found
+	return suites
 }
 
 // oneCommand is a suite that only one command can run.

@@ -161,26 +161,27 @@ func isTestName(name, prefix string) bool {
 
 // compareGo finds tests of go that are not built any more.
 func (c *Changes) compareGo(before, after *reading) {
-	was, is := before.goSide(), after.goSide()
-	names := differingTests(was, is)
+	goBefore, goAfter := before.goSide(), after.goSide()
+	names := differingTests(goBefore, goAfter)
 	before.prefetch(names)
 	after.prefetch(names)
 	mains := map[string]bool{} // each TestMain that there was, which may be moved
 	for _, name := range names {
-		_, main := was.goTests(name)
+		_, main := goBefore.goTests(name)
 		mains[main] = true
 	}
 	var removed []goTest
 	added := map[string]int{} // tests that were not there, by module and name
 	for _, name := range names {
-		old, _ := was.goTests(name)
-		now, main := is.goTests(name)
+		old, _ := goBefore.goTests(name)
+		now, main := goAfter.goTests(name)
 		stays, stayed := now, old
-		if is.module(name) != was.module(name) && is.module(name) != "" { // in another module they are others
+		module := goAfter.module(name)
+		if module != goBefore.module(name) && module != "" { // in another module they are others
 			stays, stayed = nil, nil
 		}
-		removed = append(removed, was.all(name, old, stays)...)
-		for _, test := range is.all(name, now, stayed) {
+		removed = append(removed, goBefore.testsBut(name, old, stays)...)
+		for _, test := range goAfter.testsBut(name, now, stayed) {
 			added[test.module+" "+test.name]++
 		}
 		if main != "" && !mains[main] {
@@ -192,13 +193,13 @@ func (c *Changes) compareGo(before, after *reading) {
 
 // differingTests are the test files that go may build otherwise on one side than
 // on the other.
-func differingTests(was, is goSide) []string {
-	sameTags := slices.EqualFunc(was.tags, is.tags, slices.Equal)
+func differingTests(before, after goSide) []string {
+	sameTags := slices.EqualFunc(before.tags, after.tags, slices.Equal)
 	names := map[string]bool{}
-	for _, ids := range []map[string]string{was.ids, is.ids} {
+	for _, ids := range []map[string]string{before.ids, after.ids} {
 		for name := range ids {
-			moved := was.ids[name] != is.ids[name] || was.module(name) != is.module(name)
-			if strings.HasSuffix(name, "_test.go") && (moved || !sameTags) {
+			differs := before.ids[name] != after.ids[name] || before.module(name) != after.module(name)
+			if strings.HasSuffix(name, "_test.go") && (differs || !sameTags) {
 				names[name] = true
 			}
 		}
@@ -206,8 +207,8 @@ func differingTests(was, is goSide) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// all are the tests of a file but those of another list.
-func (g goSide) all(name string, tests, but []string) []goTest {
+// testsBut are the tests of a file but those of another list.
+func (g goSide) testsBut(name string, tests, but []string) []goTest {
 	var out []goTest
 	for _, test := range tests {
 		if !slices.Contains(but, test) {

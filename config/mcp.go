@@ -96,16 +96,16 @@ type NamedServer struct {
 // the names that they have beside those of the settings: one whose name is taken gets a
 // prefix. What the settings say of a server that they do not start is laid below it.
 func (c Config) ServersBeside(prefix string, servers []NamedServer) (map[string]MCPConfig, error) {
-	taken := maps.Clone(c.MCP)
-	if taken == nil {
-		taken = map[string]MCPConfig{}
+	all := maps.Clone(c.MCP)
+	if all == nil {
+		all = map[string]MCPConfig{}
 	}
 	out := map[string]MCPConfig{}
 	for _, g := range servers {
 		name := serverName(g.Name)
-		mine, there := taken[name]
+		mine, there := all[name]
 		if there && !mine.supplements() {
-			name = freeName(taken, prefix, name)
+			name = freeName(all, prefix, name)
 		}
 		if problems := g.faults(); len(problems) > 0 {
 			first := problems[0]
@@ -114,7 +114,7 @@ func (c Config) ServersBeside(prefix string, servers []NamedServer) (map[string]
 		if g.supplements() {
 			return nil, fmt.Errorf("server %q names neither a command nor a url", g.Name)
 		}
-		out[name], taken[name] = g.MCPConfig, g.MCPConfig
+		out[name], all[name] = g.MCPConfig, g.MCPConfig
 	}
 	return out, nil
 }

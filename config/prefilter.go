@@ -112,15 +112,15 @@ func required(re *syntax.Regexp) []string {
 			return required(re.Sub[0])
 		}
 	case syntax.OpAlternate:
-		var all []string
+		var words []string
 		for _, sub := range re.Sub {
-			one := required(sub)
-			if one == nil {
+			part := required(sub)
+			if part == nil {
 				return nil
 			}
-			all = append(all, one...)
+			words = append(words, part...)
 		}
-		return all
+		return words
 	case syntax.OpConcat:
 		return requiredInTurn(re.Sub)
 	default:
@@ -174,25 +174,25 @@ func exact(re *syntax.Regexp) []string {
 	case syntax.OpCapture:
 		return exact(re.Sub[0])
 	case syntax.OpQuest:
-		if one := exact(re.Sub[0]); one != nil {
-			return append([]string{""}, one...)
+		if part := exact(re.Sub[0]); part != nil {
+			return append([]string{""}, part...)
 		}
 	case syntax.OpConcat:
-		all := []string{""}
+		words := []string{""}
 		for _, sub := range re.Sub {
-			all = product(all, exact(sub))
+			words = product(words, exact(sub))
 		}
-		return all
+		return words
 	case syntax.OpAlternate:
-		var all []string
+		var words []string
 		for _, sub := range re.Sub {
-			one := exact(sub)
-			if one == nil {
+			part := exact(sub)
+			if part == nil {
 				return nil
 			}
-			all = append(all, one...)
+			words = append(words, part...)
 		}
-		return all
+		return words
 	}
 	return nil
 }

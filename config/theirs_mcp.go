@@ -250,14 +250,14 @@ func (t repoFile) withServers(cfg Config, trusted func(trust.Item) bool) (Config
 }
 
 // freeName is a name for a server whose own is taken: with a prefix.
-func freeName(taken map[string]MCPConfig, prefix, name string) string {
+func freeName(used map[string]MCPConfig, prefix, name string) string {
 	for n := 1; ; n++ {
 		with := prefix + "_"
 		if n > 1 {
 			with = fmt.Sprintf("%s%d_", prefix, n)
 		}
 		free := serverName(with + name)
-		if _, there := taken[free]; !there {
+		if _, there := used[free]; !there {
 			return free
 		}
 	}

@@ -101,7 +101,7 @@ func (e *Engine) startSetup(ctx context.Context, failed func()) (*beside, error)
 			return nil, err
 		}
 	}
-	last := e.run.lastAsked()
+	last := e.run.lastChecksQuestion()
 	ask := e.cfg.Unready != nil && e.cfg.Answer != nil && (last == nil || last.Answer != goWithout)
 	tree, id := e.run.Tree(), e.run.ID
 	b := &beside{done: make(chan struct{})}

@@ -183,7 +183,7 @@ func (e *Engine) Begin(
 	id plan.RunID,
 	job string,
 	start plan.RunStart,
-	given *plan.PlanDoc,
+	ready *plan.PlanDoc,
 	blobs []plan.Blob,
 ) error {
 	snap, err := e.cfg.Snapshots.Snapshot(ctx, id, LabelStart)
@@ -199,8 +199,8 @@ func (e *Engine) Begin(
 	if start.Aim == plan.AimReview {
 		event = evReview
 	}
-	if given != nil {
-		doc := *given
+	if ready != nil {
+		doc := *ready
 		doc.Version = 1
 		events = append(events, e.event(plan.PlanMade{PlanDoc: doc}))
 		event = evImplement

@@ -76,15 +76,15 @@ type Run struct {
 	leftPlan           int  // how many plans there were when one was given up last
 	askedReplan        bool // the implementer has asked for another plan
 	critiqued          bool
-	lastPlanCall       string          // the call of the plan that a person was asked about last
-	remarks, remarksBy string          // that the next version of the plan answers
-	setUps             map[string]bool // setup commands that ended, and whether they passed
-	asking             []*asked        // about checks that cannot start, oldest first
-	rechecked          bool            // this attempt to implement went on for a check that fails
-	toolsAt            time.Time       // of the first snapshot with a digest of tools
-	toolsFrom          int             // the first snapshot of the machine that it is on
-	fromElsewhere      bool            // another machine has begun it
-	judged             string          // the tree that the current review looks at
+	lastPlanCall       string            // the call of the plan that a person was asked about last
+	remarks, remarksBy string            // that the next version of the plan answers
+	setUps             map[string]bool   // setup commands that ended, and whether they passed
+	asking             []*checksQuestion // about checks that cannot start, oldest first
+	rechecked          bool              // this attempt to implement went on for a check that fails
+	toolsAt            time.Time         // of the first snapshot with a digest of tools
+	toolsFrom          int               // the first snapshot of the machine that it is on
+	fromElsewhere      bool              // another machine has begun it
+	judged             string            // the tree that the current review looks at
 	reviews            []reviewed
 	reopened           map[string]int // by gap
 }

@@ -19,8 +19,8 @@ const (
 	setupTail = 600
 )
 
-// asked is a question about checks that cannot start, and what was answered.
-type asked struct {
+// checksQuestion is a question about checks that cannot start, and what was answered.
+type checksQuestion struct {
 	plan.Question
 	Answer string // "" as long as there is none
 }
@@ -30,7 +30,7 @@ func isAboutChecks(call string) bool { return strings.HasPrefix(call, plan.Check
 
 func (r *Run) applyQuestion(q plan.Question) {
 	if isAboutChecks(q.Call) {
-		r.asking = append(r.asking, &asked{Question: q})
+		r.asking = append(r.asking, &checksQuestion{Question: q})
 	}
 }
 
@@ -42,8 +42,8 @@ func (r *Run) applyAnswer(a plan.Answered) {
 	}
 }
 
-// lastAsked is the latest question about checks, nil before the first.
-func (r *Run) lastAsked() *asked {
+// lastChecksQuestion is the latest question about checks, nil before the first.
+func (r *Run) lastChecksQuestion() *checksQuestion {
 	if len(r.asking) == 0 {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (r *Run) lastAsked() *asked {
 
 // chosenSetup is the setup that a person chose last, of those that they were offered.
 func (r *Run) chosenSetup() string {
-	q := r.lastAsked()
+	q := r.lastChecksQuestion()
 	if q == nil || q.Answer == goWithout || !slices.Contains(q.Options, q.Answer) {
 		return ""
 	}
@@ -116,7 +116,7 @@ func (e *Engine) askAboutChecks(ctx context.Context) (*plan.Parked, error) {
 		return nil, nil
 	}
 	for {
-		q := e.run.lastAsked()
+		q := e.run.lastChecksQuestion()
 		if q != nil && q.Answer == "" {
 			park, err := e.awaitAnswer(ctx, q.Question)
 			if park != nil || err != nil {

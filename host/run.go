@@ -213,11 +213,11 @@ func (s *session) began(ctx context.Context, id plan.RunID) bool {
 // forgetBeginning removes what was kept for a run, if it did not begin.
 func (s *session) forgetBeginning(ctx context.Context, b beginning, surveyed func() (survey, error)) error {
 	ctx = context.WithoutCancel(ctx)
-	found, _ := surveyed()
+	survey, _ := surveyed()
 	if s.began(ctx, b.id) {
 		return nil
 	}
-	if refs, err := b.source.Kept(ctx, b.id); found.first == nil && (err != nil || len(refs) == 0) {
+	if refs, err := b.source.Kept(ctx, b.id); survey.first == nil && (err != nil || len(refs) == 0) {
 		return nil // git may have been stopped when it had kept it, and before it said so
 	}
 	labels := []string{engine.LabelStart}

@@ -254,10 +254,10 @@ func (l *Loop) afterTool(ctx context.Context, c *call, r Result) Result {
 // resume keeps rulings for the calls that wait.
 func (l *Loop) resume(c Continuation, rulings []Ruled) error {
 	var ids []string
-	given := map[string]Ruling{}
+	decided := map[string]Ruling{}
 	for _, r := range rulings {
 		ids = append(ids, r.Call)
-		given[r.Call] = r.Ruling
+		decided[r.Call] = r.Ruling
 	}
 	if err := l.checkContinuation(c, Waiting, ids); err != nil {
 		return err
@@ -270,7 +270,7 @@ func (l *Loop) resume(c Continuation, rulings []Ruled) error {
 		)
 	}
 	for _, p := range c.Calls {
-		if _, ok := given[p.Call]; !ok {
+		if _, ok := decided[p.Call]; !ok {
 			continue
 		}
 		x := l.openCall(p.Call)
@@ -281,6 +281,6 @@ func (l *Loop) resume(c Continuation, rulings []Ruled) error {
 			return fmt.Errorf("loop: call %q waits with other arguments than the ruling is about", p.Call)
 		}
 	}
-	l.rulings = given
+	l.rulings = decided
 	return nil
 }

@@ -148,13 +148,13 @@ func (l *Loop) askQuestion(c *call) {
 	})
 }
 
-// asked is what a person is asked by a call.
-type asked struct {
+// question is what a person is asked by a call.
+type question struct {
 	Question string   `json:"question"`
 	Options  []string `json:"options"`
 }
 
-func questionOf(args json.RawMessage) (q asked, err error) {
+func questionOf(args json.RawMessage) (q question, err error) {
 	err = json.Unmarshal(args, &q)
 	return q, err //nolint:wrapcheck // the caller says what it is about
 }

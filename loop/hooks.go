@@ -112,7 +112,7 @@ func Join(a, b Hooks) Hooks {
 		Done:             firstObjection(a.Done, b.Done),
 		BeforeTool:       stricter(a.BeforeTool, b.BeforeTool),
 		AfterTool:        chain2(a.AfterTool, b.AfterTool),
-		BeforeCompaction: all(a.BeforeCompaction, b.BeforeCompaction),
+		BeforeCompaction: bothAllow(a.BeforeCompaction, b.BeforeCompaction),
 	}
 }
 
@@ -124,7 +124,7 @@ func either[F any](a, b F, missing bool) F {
 	return a
 }
 
-func all[T any](a, b func(context.Context, T) bool) func(context.Context, T) bool {
+func bothAllow[T any](a, b func(context.Context, T) bool) func(context.Context, T) bool {
 	if a == nil || b == nil {
 		return either(a, b, a == nil)
 	}
@@ -220,18 +220,18 @@ func (l *Loop) prepareNext(ctx context.Context, again bool) error {
 		return nil
 	}
 	l.updateWindow()
-	was := Next{
+	original := Next{
 		Model:    l.cfg.Name,
 		Window:   l.compactor.Room.Window,
 		Settings: l.cfg.Settings,
 		Messages: l.messages,
 	}
-	next := hook(ctx, l.turn, was)
+	next := hook(ctx, l.turn, original)
 	l.cfg.Settings = next.Settings
-	if next.Window != was.Window {
+	if next.Window != original.Window {
 		l.cfg.Window, l.windowSet = next.Window, true
 	}
-	if next.Model != was.Model && next.Model != "" {
+	if next.Model != original.Model && next.Model != "" {
 		l.cfg.Name = next.Model
 		if err := l.prefix.Start(next.Model, l.cfg.System, l.specs); err != nil {
 			return err
@@ -239,7 +239,7 @@ func (l *Loop) prepareNext(ctx context.Context, again bool) error {
 		l.size.OtherServer()
 	}
 	l.updateWindow()
-	if again || len(next.Messages) == 0 || sameMessages(next.Messages, was.Messages) {
+	if again || len(next.Messages) == 0 || sameMessages(next.Messages, original.Messages) {
 		return nil
 	}
 	before := l.size.Size(l.messages)

@@ -60,10 +60,10 @@ func (l *Loop) workOutIntent(ctx context.Context, c *call) {
 
 // prepared asks a tool for an intent. Without one, running the call says what
 // is wrong.
-func prepared(ctx context.Context, v Verifiable, in Input) (made *plan.Intent) {
+func prepared(ctx context.Context, v Verifiable, in Input) (result *plan.Intent) {
 	defer func() {
 		if recover() != nil {
-			made = nil
+			result = nil
 		}
 	}()
 	intent, err := v.Prepare(ctx, in)

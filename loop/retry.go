@@ -153,10 +153,10 @@ func (l *Loop) tryToCall(ctx context.Context, call Call, tokens int64) (Answer, 
 
 // waitToRetry records that a call is made again, and waits for as long as it should.
 func (l *Loop) waitToRetry(ctx context.Context, t *attempts, wait time.Duration, reason string, cause error) error {
-	t.all++
+	t.total++
 	t.waited += wait
 	retry := plan.Retry{
-		Attempt: t.all,
+		Attempt: t.total,
 		Reason:  reason,
 		WaitMS:  wait.Milliseconds(),
 	}
@@ -225,7 +225,7 @@ const mostPatience = 2
 type attempts struct {
 	began   time.Time
 	waited  time.Duration
-	all     int
+	total   int
 	empty   int    // answers that said nothing
 	words   string // what asks for another kind of answer than came
 	plain   bool   // the server does not take these words

@@ -84,8 +84,8 @@ func (db *DB) Hide(ctx context.Context, runs ...plan.RunID) (hidden []plan.RunID
 			faults = append(faults, context.Cause(ctx))
 			break
 		}
-		gone, err := db.hideSome(ctx, some)
-		hidden = append(hidden, gone...)
+		done, err := db.hideSome(ctx, some)
+		hidden = append(hidden, done...)
 		faults = append(faults, err)
 	}
 	return hidden, errors.Join(faults...)

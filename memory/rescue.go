@@ -49,7 +49,7 @@ func (db *DB) writeRescue(ctx context.Context, to string) (skipped []SkippedRun,
 		refs:   map[int64][]string{},
 		runs:   map[int64]int64{},
 	}
-	err = r.all(ctx)
+	err = r.copyAll(ctx)
 	if err == nil && len(r.runs) == 0 {
 		err = &Error{
 			Op:   "look through",
@@ -84,7 +84,7 @@ type rescue struct {
 	skipped []SkippedRun
 }
 
-func (r *rescue) all(ctx context.Context) error {
+func (r *rescue) copyAll(ctx context.Context) error {
 	tables, err := summedTables(ctx, r.to.read)
 	if err != nil {
 		return err
@@ -215,29 +215,29 @@ func (r *rescue) blob(hash string) (plan.Blob, bool) {
 // run stores the events that follow each other from the first one on, among those that
 // are found of a key. Of two runs that had one key after the other, each is looked for.
 func (r *rescue) run(ctx context.Context, key int64) error {
-	found := r.events[key]
-	slices.SortStableFunc(found, func(a, b foundEvent) int { return int(a.seq - b.seq) })
+	events := r.events[key]
+	slices.SortStableFunc(events, func(a, b foundEvent) int { return int(a.seq - b.seq) })
 	begun := false
-	for i := 0; i < len(found) && found[i].seq == 1; i++ {
-		e, ok := r.lineOf(found[i].place)
+	for i := 0; i < len(events) && events[i].seq == 1; i++ {
+		e, ok := r.lineOf(events[i].place)
 		if !ok || !bytes.Equal(chainHash(nil, e.line), e.sha) {
 			continue
 		}
-		if err := r.journal(ctx, key, e, found); err != nil {
+		if err := r.journal(ctx, key, e, events); err != nil {
 			return err
 		}
 		begun = true
 	}
 	if !begun {
 		r.skipped = append(r.skipped, SkippedRun{
-			Err: fmt.Errorf("the first of the %d events that are there of a run is damaged", len(found)),
+			Err: fmt.Errorf("the first of the %d events that are there of a run is damaged", len(events)),
 		})
 	}
 	return nil
 }
 
 // journal stores one run from its first event on.
-func (r *rescue) journal(ctx context.Context, key int64, first rawEvent, found []foundEvent) (err error) {
+func (r *rescue) journal(ctx context.Context, key int64, first rawEvent, events []foundEvent) (err error) {
 	var start plan.Event
 	if err := start.UnmarshalJSON(first.line); err != nil || start.Run == "" {
 		return nil //nolint:nilerr // it is no event
@@ -250,7 +250,7 @@ func (r *rescue) journal(ctx context.Context, key int64, first rawEvent, found [
 	if w.tail.key != 0 { // an earlier copy of the same page
 		return nil
 	}
-	a := &rescuedRun{rescue: r, w: w, first: first, found: found, refs: r.refs[key]}
+	a := &rescuedRun{rescue: r, w: w, first: first, events: events, refs: r.refs[key]}
 	if err := r.to.commits.submit(ctx, a); err != nil {
 		return fmt.Errorf("take run %s over: %w", start.Run, err)
 	}
@@ -258,7 +258,7 @@ func (r *rescue) journal(ctx context.Context, key int64, first rawEvent, found [
 		return nil
 	}
 	r.runs[key] = a.key
-	last := found[len(found)-1].seq
+	last := events[len(events)-1].seq
 	if a.damaged != "" {
 		r.skipped = append(r.skipped, SkippedRun{
 			Run: start.Run,
@@ -279,7 +279,7 @@ type rescuedRun struct {
 	*rescue
 	w       *Writer
 	first   rawEvent
-	found   []foundEvent // in the order of their seq
+	events  []foundEvent // in the order of their seq
 	refs    []string
 	key     int64
 	tail    journalTail
@@ -295,9 +295,9 @@ func (a *rescuedRun) lines() iter.Seq[[]byte] {
 				return
 			}
 			next, ok := rawEvent{}, false
-			for ; at < len(a.found) && a.found[at].seq <= e.seq+1 && !ok; at++ {
-				if a.found[at].seq == e.seq+1 {
-					next, ok = a.lineOf(a.found[at].place)
+			for ; at < len(a.events) && a.events[at].seq <= e.seq+1 && !ok; at++ {
+				if a.events[at].seq == e.seq+1 {
+					next, ok = a.lineOf(a.events[at].place)
 					ok = ok && bytes.Equal(chainHash(chain, next.line), next.sha)
 				}
 			}

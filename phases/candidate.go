@@ -236,7 +236,7 @@ var (
 
 // withoutQuestions drops the sentences that only ask something.
 func withoutQuestions(text string) string {
-	var kept strings.Builder
+	var statements strings.Builder
 	for text != "" {
 		end := len(text)
 		if at := sentenceEnd().FindStringIndex(text); at != nil {
@@ -245,9 +245,9 @@ func withoutQuestions(text string) string {
 		words := strings.TrimSpace(text[:end])
 		question := asksPlainly().MatchString(words) || strings.Contains(words, "?") && asks().MatchString(words)
 		if !question {
-			kept.WriteString(text[:end])
+			statements.WriteString(text[:end])
 		}
 		text = text[end:]
 	}
-	return kept.String()
+	return statements.String()
 }

@@ -127,18 +127,18 @@ func changeAdvice(phase plan.Phase) string {
 // refusedDetail says whose refusal it is, in its own words, and what can be
 // done about it.
 func refusedDetail(phase plan.Phase, end loop.End) string {
-	who, word := "the model refused", end.Finish
+	detail, word := "the model refused", end.Finish
 	if end.Stop == loop.StopFiltered {
-		who = "a content filter of the model server ended the answer"
+		detail = "a content filter of the model server ended the answer"
 	}
 	if word == "" {
 		word = string(end.Stop)
 	}
-	who += fmt.Sprintf(" (stop reason %s)", word)
+	detail += fmt.Sprintf(" (stop reason %s)", word)
 	if text := strings.TrimSpace(end.Text); text != "" {
-		who += ": " + quote(text)
+		detail += ": " + quote(text)
 	}
-	return who + "; " + refusedAdvice(phase)
+	return detail + "; " + refusedAdvice(phase)
 }
 
 func refusedAdvice(phase plan.Phase) string {

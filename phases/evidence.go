@@ -268,9 +268,9 @@ func (ph *Phases) earlierReview(ctx context.Context, b plan.Brief) (string, erro
 		if err != nil {
 			return "", fmt.Errorf("read %s, which the last review made: %w", f.Path, err)
 		}
-		shown := addedText(f.Path, data, commands, left)
-		left -= len(shown)
-		text += "\n" + shown
+		quoted := addedText(f.Path, data, commands, left)
+		left -= len(quoted)
+		text += "\n" + quoted
 	}
 	return fence("last-review", "", text), nil
 }

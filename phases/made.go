@@ -55,19 +55,19 @@ func newFiles(ctx context.Context, room Room, calls []review.Call) ([]plan.NewFi
 	return out, nil
 }
 
-// made tells what each call of a review has made, so that a process that goes on with
+// madeFiles tells what each call of a review has made, so that a process that goes on with
 // the review can put it back: the room of the one before is gone, and a verdict may rest
 // on the tests that the reviewer wrote there.
-type made struct {
+type madeFiles struct {
 	room       Room
 	redactRead func(string) string
 	known      map[string]plan.AddedFile // by path, as the journal has them
 	altered    []string                  // files of the work that stood changed in the room of the process before
 }
 
-// newMade is what the journal says that was made.
-func newMade(room Room, past []plan.Event, redactRead func(string) string) *made {
-	m := &made{
+// newMadeFiles is what the journal says that was made.
+func newMadeFiles(room Room, past []plan.Event, redactRead func(string) string) *madeFiles {
+	m := &madeFiles{
 		room:       room,
 		redactRead: redactRead,
 		known:      map[string]plan.AddedFile{},
@@ -91,7 +91,7 @@ func newMade(room Room, past []plan.Event, redactRead func(string) string) *made
 
 // since is what was made, written anew or removed since it was asked before, with the
 // contents. What cannot be told is left out: it is only missed by a process that goes on.
-func (m *made) since(ctx context.Context, calls []review.Call) ([]plan.AddedFile, []plan.Blob, error) {
+func (m *madeFiles) since(ctx context.Context, calls []review.Call) ([]plan.AddedFile, []plan.Blob, error) {
 	files, err := newFiles(ctx, m.room, calls)
 	if err != nil {
 		return nil, nil, err
@@ -129,7 +129,7 @@ func hasSecret(data []byte, redactRead func(string) string) bool {
 }
 
 // putBack makes the files again that the journal says were there.
-func (m *made) putBack(ctx context.Context, contents func(context.Context, string) ([]byte, error)) error {
+func (m *madeFiles) putBack(ctx context.Context, contents func(context.Context, string) ([]byte, error)) error {
 	if len(m.known) == 0 || m.room.Shell == nil || contents == nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (m *made) putBack(ctx context.Context, contents func(context.Context, strin
 }
 
 // lossNote says, once, what a reviewer cannot know of a room that was made anew.
-func (m *made) lossNote() string {
+func (m *madeFiles) lossNote() string {
 	if len(m.altered) == 0 {
 		return ""
 	}

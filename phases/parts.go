@@ -20,17 +20,17 @@ func ownWords() []string {
 // partsOf tells what prompts are made of, in a conversation with this advice.
 func partsOf(advice string) func(plan.Message) []plan.Part {
 	return func(m plan.Message) []plan.Part {
-		var told, found int
+		var instructions, material int
 		for _, b := range m.Blocks {
 			if b.Type == plan.BlockExtension && b.Kind == plan.KindAdvice {
-				found += len(advice)
+				material += len(advice)
 			}
 			in := inFences(b.Text)
-			told, found = told+len(b.Text)-in, found+in
+			instructions, material = instructions+len(b.Text)-in, material+in
 		}
 		return []plan.Part{
-			{Kind: plan.PartInstructions, Bytes: int64(told)},
-			{Kind: plan.PartHandedOver, Bytes: int64(found)},
+			{Kind: plan.PartInstructions, Bytes: int64(instructions)},
+			{Kind: plan.PartHandedOver, Bytes: int64(material)},
 		}
 	}
 }

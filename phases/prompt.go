@@ -137,14 +137,14 @@ func request(b plan.Brief) string {
 	if len(b.Guidance) == 0 {
 		return text
 	}
-	said := ""
+	guidance := ""
 	for _, s := range b.Guidance {
-		said += "- " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") + "\n"
+		guidance += "- " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") + "\n"
 	}
 	return text + "\n\nSince then the same person has said this, the latest last. It counts as part of the " +
 		"request:\n\n" + fence(
 		"said-since",
 		"",
-		said,
+		guidance,
 	)
 }

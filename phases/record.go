@@ -106,7 +106,7 @@ type recorded struct {
 	// changes says how the files of the work stand; nil where that is not known.
 	changes func(ctx context.Context) (Changes, error)
 	// made says which files the calls have made.
-	made *made
+	made *madeFiles
 
 	mu      sync.Mutex
 	altered []string // after the last call
@@ -159,7 +159,7 @@ func (t *recorded) Run(ctx context.Context, in loop.Input) (loop.Result, error) 
 }
 
 // recordCommands gives a review's bash tool its record.
-func recordCommands(offered []loop.Tool, r *record, room Room, m *made) []loop.Tool {
+func recordCommands(offered []loop.Tool, r *record, room Room, m *madeFiles) []loop.Tool {
 	out := slices.Clone(offered)
 	for i, t := range out {
 		if tools.PurposeOf(t.Info().Name) == tools.Execute {

@@ -58,7 +58,7 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 		format = &loop.Format{Name: "verdict", Schema: ph.cfg.Kit.Verdict}
 		ran = newRecord(b.Past)
 		emit = ran.watch(emit)
-		files := newMade(room, b.Past, ph.cfg.RedactRead)
+		files := newMadeFiles(room, b.Past, ph.cfg.RedactRead)
 		if err := files.putBack(ctx, ph.cfg.Blob); err != nil {
 			return nil, errors.Join(err, shut())
 		}

@@ -110,14 +110,14 @@ func judgeFix(v plan.Verdict, ev Evidence) (plan.Judgement, *Doubt) {
 	for _, m := range should { // beside what is wrong, it is a remark all the same
 		v.Notes = append(v.Notes, m.Gap)
 	}
-	all := true
+	complete := true
 	if len(missing) == 0 {
-		missing, all = []plan.Missing{
+		missing, complete = []plan.Missing{
 			mustClose(reviewGap("The review says NEEDS_FIX and lists no gap:", ev.Text)),
 		}, false
 	}
 	why := fmt.Sprintf("The reviewer found %s.", count(len(missing), "gap", "gaps"))
-	j := judgement(v, plan.NeedsFix, why, slices.Concat(brokenChecks(ev), missing), ev.Gaps, all)
+	j := judgement(v, plan.NeedsFix, why, slices.Concat(brokenChecks(ev), missing), ev.Gaps, complete)
 	if slices.Contains(ev.AskedDoubts, DoubtAltered) {
 		return j, nil
 	}
@@ -351,9 +351,9 @@ func judgement(
 	why string,
 	missing []plan.Missing,
 	ledger []plan.Gap,
-	all bool,
+	complete bool,
 ) plan.Judgement {
-	changes, named := matchGaps(ledger, missing, all)
+	changes, named := matchGaps(ledger, missing, complete)
 	return plan.Judgement{
 		Verdict:   kind,
 		Why:       why,

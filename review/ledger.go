@@ -17,7 +17,7 @@ import (
 // Changes come in the order of missing, then of the ledger. A gap that is
 // named again in other words is a change of its text. What is missing comes back
 // with the ids filled in and repetitions left out.
-func matchGaps(gaps []plan.Gap, missing []plan.Missing, all bool) (changes []plan.Gap, named []plan.Missing) {
+func matchGaps(gaps []plan.Gap, missing []plan.Missing, complete bool) (changes []plan.Gap, named []plan.Missing) {
 	b := newLedgerIndex(gaps)
 	seen := make(map[string]bool, len(missing))
 	named = []plan.Missing{}
@@ -37,7 +37,7 @@ func matchGaps(gaps []plan.Gap, missing []plan.Missing, all bool) (changes []pla
 		}
 	}
 	for _, id := range b.order {
-		if g := b.gaps[id]; all && g.Open() && !seen[g.ID] {
+		if g := b.gaps[id]; complete && g.Open() && !seen[g.ID] {
 			g.Status = plan.GapClosed
 			changes = append(changes, g)
 		}

@@ -26,12 +26,12 @@ func noteRemovedLines(f fileChange, files []fileChange, declared map[string]bool
 	if f.deleted && len(noteRemovedTests(f, declared)) > 0 {
 		return nil // told as a whole
 	}
-	gone := linesLost(f, files, declared)
+	removed := linesLost(f, files, declared)
 	if inCode {
-		gone = slices.DeleteFunc(gone, func(l lostLine) bool { return !rustAssertion().MatchString(l.text) })
+		removed = slices.DeleteFunc(removed, func(l lostLine) bool { return !rustAssertion().MatchString(l.text) })
 	}
-	lost := make([]string, len(gone))
-	for i, l := range gone {
+	lost := make([]string, len(removed))
+	for i, l := range removed {
 		lost[i] = l.text
 	}
 	if len(lost) == 0 {
@@ -50,17 +50,17 @@ func noteRemovedLines(f fileChange, files []fileChange, declared map[string]bool
 	if fewer > 0 {
 		text += fmt.Sprintf(". It has %s fewer than before", count(fewer, "assertion", "assertions"))
 	}
-	weaker := weakened(f, gone)
+	weaker := weakened(f, removed)
 	if weaker > 0 && fewer <= 0 {
 		text += fmt.Sprintf(". %s less where it stood; what is new elsewhere does not make up for it",
 			count(weaker, "assertion is gone or demands", "assertions are each gone or demand"))
 	}
-	values := otherValues(f, gone)
+	values := otherValues(f, removed)
 	if values > 0 {
 		text += fmt.Sprintf(". %s that the lines in their place do not give",
 			count(values, "of them has a value", "of them have values"))
 	}
-	asserted := slices.ContainsFunc(gone, func(l lostLine) bool { return l.demands })
+	asserted := slices.ContainsFunc(removed, func(l lostLine) bool { return l.demands })
 	return []plan.Finding{{
 		Kind:   plan.FindEdited,
 		Path:   f.path,

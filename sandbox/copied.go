@@ -210,15 +210,15 @@ func (c *treeCopy) compare(n *changeRecorder) error {
 }
 
 // sameAsBefore reports whether a file that was written stands as before.
-func (c *treeCopy) sameAsBefore(root *os.Root, name string, was, is copyEntry) bool {
+func (c *treeCopy) sameAsBefore(root *os.Root, name string, stored, is copyEntry) bool {
 	from, err := c.contentSource(name)
-	if err != nil && was.mode.IsRegular() {
+	if err != nil && stored.mode.IsRegular() {
 		return false
 	}
 	before := fileState{
-		mode: was.mode,
-		size: was.size,
-		link: was.link,
+		mode: stored.mode,
+		size: stored.size,
+		link: stored.link,
 		open: from.open,
 	}
 	now := fileState{

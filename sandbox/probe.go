@@ -41,8 +41,8 @@ func Try(ctx context.Context, level Level, base *Shell, env []string) (err error
 	copied := filepath.Join(dir, "copy")
 	secret := filepath.Join(dir, "secret")
 	home := filepath.Join(dir, "home")
-	shown := filepath.Join(home, "shown")
-	for _, d := range []string{tree, copied, home, shown} {
+	folder := filepath.Join(home, "shown")
+	for _, d := range []string{tree, copied, home, folder} {
 		err = errors.Join(err, os.Mkdir(d, 0o700), os.WriteFile(filepath.Join(d, "file"), []byte("before\n"), 0o600))
 	}
 	if err = errors.Join(err, os.WriteFile(secret, []byte("secret\n"), 0o600)); err != nil {
@@ -54,7 +54,7 @@ func Try(ctx context.Context, level Level, base *Shell, env []string) (err error
 		Copy:    copied,
 		Hidden:  []string{secret},
 		Home:    home,
-		Shown:   []string{shown},
+		Shown:   []string{folder},
 	}, env)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ grep -q after file || echo cannot read what it wrote
 grep -q secret %q 2>/dev/null && echo can read what is hidden
 grep -q before %q 2>/dev/null && echo can read the home
 grep -q before %q || echo cannot read what is shown of the home
-:`, outside, secret, filepath.Join(home, "file"), filepath.Join(shown, "file"))
+:`, outside, secret, filepath.Join(home, "file"), filepath.Join(folder, "file"))
 	res, err := w.Shell(base).Run(ctx, Command{
 		Line:    line,
 		Dir:     tree,

@@ -77,7 +77,7 @@ func (c *Catalog) Get(name string) (Skill, bool) {
 // one of the earlier place counts.
 func Find(ctx context.Context, places ...Place) (*Catalog, error) {
 	c := &Catalog{}
-	taken := map[string]string{}
+	origin := map[string]string{}
 	for _, p := range places {
 		contents, err := p.Skills(ctx)
 		if err != nil {
@@ -90,11 +90,11 @@ func Find(ctx context.Context, places ...Place) (*Catalog, error) {
 		}
 		for _, s := range contents.Usable {
 			s.Source = p.Name()
-			if by, ok := taken[s.Name]; ok {
+			if by, ok := origin[s.Name]; ok {
 				c.Shadowed = append(c.Shadowed, Shadow{Skill: s, By: by})
 				continue
 			}
-			taken[s.Name] = p.Name()
+			origin[s.Name] = p.Name()
 			c.Skills = append(c.Skills, s)
 		}
 	}

@@ -73,12 +73,12 @@ func NewIndex(skills []Skill) *Index {
 // or the whole of its name: one word such as "go" says nothing. Hidden skills never
 // count.
 func (ix *Index) Relevant(request string, p plan.Phase, n int) []Match {
-	type found struct {
+	type hit struct {
 		score float64
 		words int
 		name  int // of the words, those of its name
 	}
-	hits := map[int]found{}
+	hits := map[int]hit{}
 	total := float64(len(ix.skills))
 	for _, t := range Terms(request) {
 		list := ix.postings[t]

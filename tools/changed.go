@@ -100,9 +100,9 @@ func (s *Set) diff(old, now string) (text string, whole bool) {
 		if out.Len() > oneDiff {
 			return out.String() + "(the rest of the difference is left out)", false
 		}
-		shown := brief(line)
-		whole = whole && shown == strings.TrimRight(line, "\r\n")
-		out.WriteString(shown + "\n")
+		text := brief(line)
+		whole = whole && text == strings.TrimRight(line, "\r\n")
+		out.WriteString(text + "\n")
 	}
 	return strings.TrimSuffix(out.String(), "\n"), whole
 }

@@ -100,11 +100,11 @@ func (p *pager) emit(newline bool) {
 		size--
 		text = text[:min(len(text), size)]
 	}
-	shown := cutText(text, lineBytes)
-	broken := !utf8.Valid(shown)
-	entry := fmt.Sprintf("%d\t%s", p.line+1, clean(shown))
-	if len(shown) < size {
-		entry += fmt.Sprintf("… [+%d bytes]", size-len(shown))
+	short := cutText(text, lineBytes)
+	broken := !utf8.Valid(short)
+	entry := fmt.Sprintf("%d\t%s", p.line+1, clean(short))
+	if len(short) < size {
+		entry += fmt.Sprintf("… [+%d bytes]", size-len(short))
 	}
 	if p.out.Len()+len(entry)+1 > pageBytes && p.shown > 0 {
 		p.full = true
@@ -115,7 +115,7 @@ func (p *pager) emit(newline bool) {
 	p.bom = p.bom || bom
 	p.broken = p.broken || broken
 	p.ragged = !newline
-	if len(shown) < size {
+	if len(short) < size {
 		p.cut++
 	}
 	if crlf {

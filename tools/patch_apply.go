@@ -315,11 +315,11 @@ func patched(data []byte, hunks []placed) []byte {
 
 // ending is the line ending of a line that is added before line at: what the
 // patch says, if it has endings, or else that of the line before.
-func ending(lines []patchLine, at int, said, cr bool) string {
+func ending(lines []patchLine, at int, stated, cr bool) string {
 	switch {
 	case cr:
 		return "\r\n"
-	case said:
+	case stated:
 		return "\n"
 	case at > 0 && lines[at-1].eol != "":
 		return lines[at-1].eol

@@ -11,9 +11,9 @@ const (
 	keepTotal = 8 << 20
 )
 
-// seen is what one conversation knows of the files: the hash of the content
+// knownFiles is what one conversation knows of the files: the hash of the content
 // that it was last shown for a path and, within bounds, the content itself.
-type seen struct {
+type knownFiles struct {
 	mu     sync.Mutex
 	hashes map[string]string
 	texts  map[string]string
@@ -21,11 +21,13 @@ type seen struct {
 	size   int      // bytes in texts
 }
 
-func newSeen() *seen { return &seen{hashes: map[string]string{}, texts: map[string]string{}} }
+func newKnownFiles() *knownFiles {
+	return &knownFiles{hashes: map[string]string{}, texts: map[string]string{}}
+}
 
 // put remembers a content; data is nil when only its hash is known. It reports
 // whether the text is kept now.
-func (s *seen) put(path, hash string, data []byte) bool {
+func (s *knownFiles) put(path, hash string, data []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, kept := s.texts[path]; kept && s.hashes[path] == hash {
@@ -46,7 +48,7 @@ func (s *seen) put(path, hash string, data []byte) bool {
 }
 
 // drop forgets the text of a path, not its hash.
-func (s *seen) drop(path string) {
+func (s *knownFiles) drop(path string) {
 	text, ok := s.texts[path]
 	if !ok {
 		return
@@ -57,7 +59,7 @@ func (s *seen) drop(path string) {
 }
 
 // paths are those with a content, sorted.
-func (s *seen) paths() []string {
+func (s *knownFiles) paths() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []string
@@ -71,7 +73,7 @@ func (s *seen) paths() []string {
 }
 
 // hash returns what path was last seen as.
-func (s *seen) hash(path string) (string, bool) {
+func (s *knownFiles) hash(path string) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	hash, ok := s.hashes[path]
@@ -79,7 +81,7 @@ func (s *seen) hash(path string) (string, bool) {
 }
 
 // text returns the content that path was last seen with, if it is still kept.
-func (s *seen) text(path string) (string, bool) {
+func (s *knownFiles) text(path string) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text, ok := s.texts[path]

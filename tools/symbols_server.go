@@ -82,12 +82,12 @@ func (q *mentionSearch) askServers(ctx context.Context) (answerOf, error) {
 	if len(s.cfg.Servers) == 0 || q.module != "" {
 		return out, nil
 	}
-	all, err := s.index.tree(s.dir).refresh(ctx, s) // it may be defined where it is not asked for
+	files, err := s.index.tree(s.dir).refresh(ctx, s) // it may be defined where it is not asked for
 	if err != nil {
 		return out, err
 	}
 	search := symbolSearch{set: s, want: q.want}
-	if err := search.run(ctx, all); err != nil {
+	if err := search.run(ctx, files); err != nil {
 		return out, err
 	}
 	of := map[string][]syntax.Symbol{}
@@ -99,7 +99,7 @@ func (q *mentionSearch) askServers(ctx context.Context) (answerOf, error) {
 	}
 	for _, language := range slices.Sorted(maps.Keys(of)) {
 		program := path.Base(strings.Fields(s.cfg.Servers[language])[0])
-		locations, err := q.askServer(ctx, language, of[language], all)
+		locations, err := q.askServer(ctx, language, of[language], files)
 		if ctx.Err() != nil {
 			return out, context.Cause(ctx)
 		}
@@ -302,8 +302,8 @@ func (q *mentionSearch) tellLocations(ctx context.Context, locations []lsp.Locat
 		})
 		for _, p := range places {
 			line := lineAt(text, p.Line)
-			if told := q.tellPlace(file.Symbols, mentions, p.Line, column(line, p.Character), line); told != "" {
-				out.lines[name] = append(out.lines[name], told)
+			if entry := q.tellPlace(file.Symbols, mentions, p.Line, column(line, p.Character), line); entry != "" {
+				out.lines[name] = append(out.lines[name], entry)
 			}
 		}
 	}

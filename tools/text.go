@@ -144,8 +144,8 @@ func numbered(lines []string, first, last int) string {
 func brief(line string) string {
 	const most = 300
 	line = strings.TrimRight(line, "\r\n")
-	if shown := cutText([]byte(line), most); len(shown) < len(line) {
-		return clean(shown) + "…"
+	if short := cutText([]byte(line), most); len(short) < len(line) {
+		return clean(short) + "…"
 	}
 	return clean([]byte(line))
 }

@@ -101,7 +101,7 @@ type Set struct {
 	root  *os.Root
 	tools []loop.Tool // in the order in which they are offered
 
-	seen    *seen
+	seen    *knownFiles
 	index   *Index
 	now     func() time.Time
 	asking  servers
@@ -125,7 +125,7 @@ func New(cfg Config) (*Set, error) {
 		cfg:   cfg,
 		dir:   dir,
 		root:  root,
-		seen:  newSeen(),
+		seen:  newKnownFiles(),
 		index: cfg.Index,
 		now:   cfg.Now,
 	}

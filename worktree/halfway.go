@@ -80,9 +80,9 @@ func (*uncommittedError) Hint() string { return "Mend the cause and do it again.
 func listed(paths []string) string {
 	const most = 20
 	sorted := slices.Sorted(slices.Values(paths))
-	shown := sorted[:min(len(sorted), most)]
-	text := strings.Join(shown, ", ")
-	if more := len(sorted) - len(shown); more > 0 {
+	listed := sorted[:min(len(sorted), most)]
+	text := strings.Join(listed, ", ")
+	if more := len(sorted) - len(listed); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

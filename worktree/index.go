@@ -45,8 +45,8 @@ func (r *Repo) seedIndex(t *treeWriter, fromKept bool) (seed, error) {
 		return s, copyIndex(users, s.index)
 	}
 	// Under a name of its own: the kept one may be replaced meanwhile.
-	asked := t.newIndex()
-	if err := errors.Join(copyIndex(s.keep, s.index), copyIndex(s.keep, asked)); err != nil {
+	copied := t.newIndex()
+	if err := errors.Join(copyIndex(s.keep, s.index), copyIndex(s.keep, copied)); err != nil {
 		return seed{
 			index: s.index,
 			keep:  s.keep,
@@ -54,7 +54,7 @@ func (r *Repo) seedIndex(t *treeWriter, fromKept bool) (seed, error) {
 		}, nil
 	}
 	s.good = func(ctx context.Context) (bool, error) {
-		return r.plainly(ctx, area{dir: r.root, index: users}, area{dir: r.root, index: asked})
+		return r.plainly(ctx, area{dir: r.root, index: users}, area{dir: r.root, index: copied})
 	}
 	return s, nil
 }

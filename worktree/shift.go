@@ -153,9 +153,9 @@ func (r *Repo) inTheWay(changes []delta) error {
 }
 
 // isFile reports whether the file of a name is the one that was found.
-func (r *Repo) isFile(name string, found fs.FileInfo) bool {
+func (r *Repo) isFile(name string, listed fs.FileInfo) bool {
 	info, err := os.Lstat(filepath.Join(r.root, name))
-	return err == nil && os.SameFile(info, found)
+	return err == nil && os.SameFile(info, listed)
 }
 
 // underFile reports whether a path cannot be because a part of it is a file that

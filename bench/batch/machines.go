@@ -24,12 +24,12 @@ import (
 
 // machinesRow is what was measured of jobs over some workers.
 type machinesRow struct {
-	workers int // 0: one process with SQLite
-	jobs    int
-	answer  time.Duration
-	took    time.Duration
-	cpu     time.Duration // of the workers and their children, all jobs
-	queue   int64         // bytes on disk of what serves the queue
+	workers  int // 0: one process with SQLite
+	jobs     int
+	answer   time.Duration
+	duration time.Duration
+	cpu      time.Duration // of the workers and their children, all jobs
+	queue    int64         // bytes on disk of what serves the queue
 }
 
 func (r machinesRow) label() string {
@@ -48,7 +48,7 @@ func (r machinesRow) markdown() string {
 		queue = fmt.Sprint(r.queue >> 10 / int64(r.jobs))
 	}
 	return fmt.Sprintf("| %s | %.0f s | %d | %.2f | %.2f | %s |", r.label(), r.answer.Seconds(), r.jobs,
-		float64(r.jobs)/r.took.Seconds(), r.cpu.Seconds()/float64(r.jobs), queue)
+		float64(r.jobs)/r.duration.Seconds(), r.cpu.Seconds()/float64(r.jobs), queue)
 }
 
 // machines measures jobs over workers of a queue beside one process with SQLite, on models
@@ -122,7 +122,7 @@ func (b *bench) measureMachines(ctx context.Context, s *scripted.Server, model s
 	if r.workers == 0 {
 		began := time.Now()
 		r.cpu, err = plan(home, "batch", "run", list, "--concurrency", fmt.Sprint(b.width))
-		r.took = time.Since(began)
+		r.duration = time.Since(began)
 		return err
 	}
 	token := filepath.Join(b.work, "token")
@@ -152,7 +152,7 @@ func (b *bench) measureMachines(ctx context.Context, s *scripted.Server, model s
 		})
 	}
 	err = group.Wait()
-	r.took = time.Since(began)
+	r.duration = time.Since(began)
 	for _, cpu := range used {
 		r.cpu += cpu
 	}
@@ -185,7 +185,7 @@ func folderSize(dir string) (total int64, err error) {
 func (b *bench) queue(ctx context.Context, home, token string) (at string, stop func() error, err error) {
 	cmd := b.command(ctx, home, nil, "queue", "serve", "--listen", "127.0.0.1:0", "--json")
 	cmd.Env = append(cmd.Env, "PLAN_QUEUE_TOKEN_FILE="+token)
-	said, err := cmd.StdoutPipe()
+	stdout, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
@@ -194,7 +194,7 @@ func (b *bench) queue(ctx context.Context, home, token string) (at string, stop 
 	}
 	stop = func() error { return errors.Join(cmd.Process.Signal(os.Interrupt), cmd.Wait()) }
 	var served struct{ URL string }
-	line, err := bufio.NewReader(said).ReadBytes('\n')
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &served)
 	}
@@ -214,7 +214,7 @@ func busy() string {
 	return ", with a load of " + now + " at its end"
 }
 
-func (b *bench) writeMachines(out string, rows []machinesRow, took time.Duration) error {
+func (b *bench) writeMachines(out string, rows []machinesRow, duration time.Duration) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, `# Many machines, measured
 
@@ -226,7 +226,7 @@ clones. `+"`make bench-machines`"+` writes this, `+"`make show-machines`"+` show
 
 | what | an answer takes | jobs | jobs/s | CPU s/job | KiB/job in the queue |
 |---|---|---|---|---|---|
-`, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), took.Round(time.Second), busy(), b.width)
+`, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), duration.Round(time.Second), busy(), b.width)
 	for _, r := range rows {
 		fmt.Fprintln(&text, r.markdown())
 	}

@@ -50,7 +50,7 @@ func main() {
 	}
 	err := b.readAnswers(*answers)
 	if err == nil {
-		err = b.all(ctx, *widths, *out)
+		err = b.measureAll(ctx, *widths, *out)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -72,8 +72,8 @@ type bench struct {
 	env   []string
 }
 
-// all measures everything and writes the report.
-func (b *bench) all(ctx context.Context, widths, out string) (err error) {
+// measureAll measures everything and writes the report.
+func (b *bench) measureAll(ctx context.Context, widths, out string) (err error) {
 	if err := b.read(widths); err != nil {
 		return err
 	}
@@ -102,12 +102,12 @@ func (b *bench) all(ctx context.Context, widths, out string) (err error) {
 	}
 	var waits []waiting
 	for _, w := range b.widths {
-		found, err := b.waiting(ctx, w)
+		wait, err := b.waiting(ctx, w)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(os.Stderr, found.line())
-		waits = append(waits, found)
+		fmt.Fprintln(os.Stderr, wait.line())
+		waits = append(waits, wait)
 	}
 	return b.write(out, rows, waits, time.Since(began))
 }
@@ -175,7 +175,7 @@ func (b *bench) serving(ctx context.Context, s *scripted.Scenario, do func(*scri
 	return do(server)
 }
 
-func (b *bench) write(out string, rows []row, waits []waiting, took time.Duration) (err error) {
+func (b *bench) write(out string, rows []row, waits []waiting, duration time.Duration) (err error) {
 	var to io.Writer = os.Stdout
 	if out != "" {
 		f, err := os.Create(out)
@@ -193,7 +193,7 @@ writes this; `+"`JOBS=50`"+` makes it shorter.
 
 | what | jobs | at a time | jobs/s | p50 s | p99 s | CPU s/job | peak MiB | database KiB/job |
 |---|---|---|---|---|---|---|---|---|
-`, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), took.Round(time.Second))
+`, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), duration.Round(time.Second))
 	for _, r := range rows {
 		fmt.Fprintln(to, r.markdown())
 	}

@@ -24,7 +24,7 @@ import (
 type row struct {
 	what        string
 	jobs, width int
-	took        time.Duration
+	duration    time.Duration
 	each        []time.Duration // in order
 	cpu         time.Duration   // of plan and its children, all jobs
 	peak        int64           // KiB
@@ -41,7 +41,7 @@ func (r row) line() string {
 		r.what,
 		r.jobs,
 		r.width,
-		float64(r.jobs)/r.took.Seconds(),
+		float64(r.jobs)/r.duration.Seconds(),
 		r.percentile(50),
 		r.percentile(99),
 		r.cpu.Seconds()/float64(r.jobs),
@@ -56,7 +56,7 @@ func (r row) markdown() string {
 		r.what,
 		r.jobs,
 		r.width,
-		float64(r.jobs)/r.took.Seconds(),
+		float64(r.jobs)/r.duration.Seconds(),
 		r.percentile(50),
 		r.percentile(99),
 		r.cpu.Seconds()/float64(r.jobs),
@@ -69,8 +69,8 @@ func (r row) markdown() string {
 // memory in KiB, which the kernel counts anew from the moment the program
 // begins, and its CPU time with that of its children.
 func run(cmd *exec.Cmd) (peak int64, cpu time.Duration, err error) {
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {
 		return 0, 0, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
@@ -94,28 +94,28 @@ func run(cmd *exec.Cmd) (peak int64, cpu time.Duration, err error) {
 			"%s: %w: %s",
 			strings.Join(cmd.Args[1:], " "),
 			err,
-			said.Bytes()[max(0, said.Len()-2000):],
+			output.Bytes()[max(0, output.Len()-2000):],
 		)
 	}
 	return peak, cmd.ProcessState.SystemTime() + cmd.ProcessState.UserTime(), nil
 }
 
 // memoryOf reads a line of a process's status, in KiB.
-func memoryOf(pid int, what string) (int64, error) {
+func memoryOf(pid int, field string) (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err //nolint:wrapcheck // names the file
 	}
 	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, what+":"); ok {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
 			n, err := strconv.ParseInt(strings.Fields(rest + " 0")[0], 10, 64)
 			if err != nil {
-				return 0, fmt.Errorf("read %s of process %d: %w", what, pid, err)
+				return 0, fmt.Errorf("read %s of process %d: %w", field, pid, err)
 			}
 			return n, nil
 		}
 	}
-	return 0, fmt.Errorf("process %d says nothing of %s", pid, what)
+	return 0, fmt.Errorf("process %d says nothing of %s", pid, field)
 }
 
 // sizeOf is the size of a home's database, in bytes.
@@ -142,22 +142,22 @@ func (b *bench) batch(ctx context.Context, server *scripted.Server, n, width int
 	began := time.Now()
 	cmd := b.command(ctx, home, server, "batch", "run", list, "--concurrency", strconv.Itoa(width))
 	if r.peak, r.cpu, err = run(cmd); err != nil {
-		told, _ := b.command(ctx, home, nil, "batch", "report").Output() // what is known of it is better than nothing
-		return r, fmt.Errorf("%w\n%s", err, told[min(len(told), max(0, len(told)-4000)):])
+		report, _ := b.command(ctx, home, nil, "batch", "report").Output() // what is known of it is better than nothing
+		return r, fmt.Errorf("%w\n%s", err, report[min(len(report), max(0, len(report)-4000)):])
 	}
-	r.took = time.Since(began)
+	r.duration = time.Since(began)
 	r.database = sizeOf(home)
 	out, err := b.command(ctx, home, nil, "batch", "show", "--json").Output()
-	var shown struct {
+	var progress struct {
 		Jobs []struct{ Started, Ended time.Time }
 	}
 	if err == nil {
-		err = json.Unmarshal(out, &shown)
+		err = json.Unmarshal(out, &progress)
 	}
-	if err != nil || len(shown.Jobs) != n {
-		return r, fmt.Errorf("read what came of %d of %d jobs: %w", len(shown.Jobs), n, err)
+	if err != nil || len(progress.Jobs) != n {
+		return r, fmt.Errorf("read what came of %d of %d jobs: %w", len(progress.Jobs), n, err)
 	}
-	for _, j := range shown.Jobs {
+	for _, j := range progress.Jobs {
 		r.each = append(r.each, j.Ended.Sub(j.Started))
 	}
 	slices.Sort(r.each)
@@ -193,7 +193,7 @@ func (b *bench) processes(ctx context.Context, server *scripted.Server, n, width
 	if err := group.Wait(); err != nil {
 		return r, err //nolint:wrapcheck // run says what failed
 	}
-	r.took = time.Since(began)
+	r.duration = time.Since(began)
 	for _, cpu := range cpus {
 		r.cpu += cpu
 	}

@@ -104,18 +104,18 @@ func converse(
 		})},
 	}
 	for {
-		said, err := ask(ctx, client, phase, params)
+		answer, err := ask(ctx, client, phase, params)
 		if err != nil {
 			return err
 		}
-		if err := keep(ctx, said); err != nil {
+		if err := keep(ctx, answer); err != nil {
 			return fmt.Errorf("keep the answer: %w", err)
 		}
-		if len(said.ToolCalls) == 0 {
+		if len(answer.ToolCalls) == 0 {
 			return nil
 		}
-		params.Messages = append(params.Messages, said.ToParam())
-		for _, call := range said.ToolCalls {
+		params.Messages = append(params.Messages, answer.ToParam())
+		for _, call := range answer.ToolCalls {
 			result := openai.ToolMessage(read(dir, call.Function.Arguments), call.ID)
 			if err := keep(ctx, result); err != nil {
 				return fmt.Errorf("keep the result: %w", err)
@@ -134,17 +134,17 @@ func ask(
 ) (openai.ChatCompletionMessage, error) {
 	stream := client.Chat.Completions.NewStreaming(ctx, params, option.WithHeader("X-Plan-Phase", phase))
 	defer stream.Close() //nolint:errcheck // it has been read
-	var all openai.ChatCompletionAccumulator
+	var acc openai.ChatCompletionAccumulator
 	for stream.Next() {
-		all.AddChunk(stream.Current())
+		acc.AddChunk(stream.Current())
 	}
 	if err := stream.Err(); err != nil {
 		return openai.ChatCompletionMessage{}, fmt.Errorf("ask the model: %w", err)
 	}
-	if len(all.Choices) == 0 {
+	if len(acc.Choices) == 0 {
 		return openai.ChatCompletionMessage{}, fmt.Errorf("the model said nothing")
 	}
-	return all.Choices[0].Message, nil
+	return acc.Choices[0].Message, nil
 }
 
 // read is the one tool.

@@ -50,15 +50,15 @@ func runRaw(ctx context.Context, dir, _ string, phases []string) error {
 	for _, phase := range phases {
 		messages := []message{{Role: "user", Content: "Read the files."}}
 		for {
-			said, err := askRaw(ctx, phase, messages)
+			answer, err := askRaw(ctx, phase, messages)
 			if err != nil {
 				return fmt.Errorf("%s: %w", phase, err)
 			}
-			if len(said.Calls) == 0 {
+			if len(answer.Calls) == 0 {
 				break
 			}
-			messages = append(messages, said)
-			for _, c := range said.Calls {
+			messages = append(messages, answer)
+			for _, c := range answer.Calls {
 				messages = append(messages, message{
 					Role:    "tool",
 					Call:    c.ID,
@@ -72,18 +72,18 @@ func runRaw(ctx context.Context, dir, _ string, phases []string) error {
 
 // askRaw makes one streamed request.
 func askRaw(ctx context.Context, phase string, messages []message) (message, error) {
-	said := message{Role: "assistant"}
+	answer := message{Role: "assistant"}
 	body, err := json.Marshal(map[string]any{
 		"model": "scripted", "messages": messages, "stream": true, "tools": json.RawMessage(readTool),
 	})
 	if err != nil {
-		return said, fmt.Errorf("encode the request: %w", err)
+		return answer, fmt.Errorf("encode the request: %w", err)
 	}
 	url := os.Getenv("OPENAI_BASE_URL") + "/chat/completions"
 	content := bytes.NewReader(body)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, content) //nolint:gosec // the scripted server
 	if err != nil {
-		return said, fmt.Errorf("make the request: %w", err)
+		return answer, fmt.Errorf("make the request: %w", err)
 	}
 	req.Header = http.Header{
 		"Content-Type": {
@@ -92,11 +92,11 @@ func askRaw(ctx context.Context, phase string, messages []message) (message, err
 	}
 	res, err := http.DefaultClient.Do(req) //nolint:gosec // the scripted server
 	if err != nil {
-		return said, fmt.Errorf("ask the model: %w", err)
+		return answer, fmt.Errorf("ask the model: %w", err)
 	}
 	defer res.Body.Close() //nolint:errcheck // it has been read
 	if res.StatusCode != http.StatusOK {
-		return said, fmt.Errorf("the server answers %s", res.Status)
+		return answer, fmt.Errorf("the server answers %s", res.Status)
 	}
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, 1<<20)
@@ -107,11 +107,11 @@ func askRaw(ctx context.Context, phase string, messages []message) (message, err
 		}
 		var c chunk
 		if err := json.Unmarshal([]byte(data), &c); err != nil {
-			return said, fmt.Errorf("read the stream: %w", err)
+			return answer, fmt.Errorf("read the stream: %w", err)
 		}
-		said.take(c)
+		answer.take(c)
 	}
-	return said, lines.Err()
+	return answer, lines.Err()
 }
 
 // take adds what a chunk says.

@@ -55,10 +55,10 @@ type message struct {
 }
 
 // count counts the requests of a run.
-func count(seen []scripted.Seen) (*tally, error) {
+func count(requests []scripted.Seen) (*tally, error) {
 	t := &tally{results: map[string]int64{}}
 	c := &counter{known: makeup.Makeup{Shows: func(string) bool { return true }}}
-	for _, s := range seen {
+	for _, s := range requests {
 		name := s.Header.Get("X-Plan-Phase")
 		if s.Method != "POST" || name == "" {
 			continue
@@ -92,7 +92,7 @@ func (c *counter) request(t *tally, name string, r sent) error {
 		}
 		parts = append(parts, string(part))
 	}
-	kept, within := c.sharedPrefix(parts)
+	shared, within := c.sharedPrefix(parts)
 	c.told = append(c.told, parts)
 	at := slices.IndexFunc(t.phases, func(p *phase) bool { return p.name == name })
 	if at < 0 {
@@ -117,10 +117,10 @@ func (c *counter) request(t *tally, name string, r sent) error {
 		if p.requests == 0 {
 			p.begins(m.Role, n)
 		}
-		fresh := c.fresh(part, i, kept, within)
+		fresh := c.fresh(part, i, shared, within)
 		t.fresh += fresh
 		p.fresh += fresh
-		if i >= max(kept, len(r.Tools)) {
+		if i >= max(shared, len(r.Tools)) {
 			c.take(t, m, names)
 		}
 	}
@@ -186,14 +186,14 @@ func (p *phase) begins(role string, tokens int64) {
 // take takes a message in that the run had not said before.
 func (c *counter) take(t *tally, m message, names map[string]string) {
 	text, _ := m.Content.(string)
-	said := plan.Message{Role: plan.RoleUser, Blocks: []plan.Block{{Type: plan.BlockText, Text: text}}}
+	message := plan.Message{Role: plan.RoleUser, Blocks: []plan.Block{{Type: plan.BlockText, Text: text}}}
 	if m.Role == "tool" {
 		name := names[m.CallID]
 		t.results[name] += c.tokens.Count(text)
-		said.Role = plan.RoleTool
-		said.Blocks = []plan.Block{{Type: plan.BlockToolResult, Name: name, Text: text}}
+		message.Role = plan.RoleTool
+		message.Blocks = []plan.Block{{Type: plan.BlockToolResult, Name: name, Text: text}}
 	}
-	c.said = append(c.said, said)
+	c.said = append(c.said, message)
 	for _, part := range c.known.Of(c.said, len(c.said)-1) {
 		if part.Again > 0 {
 			t.again += c.tokens.Count(text) * part.Again / part.Bytes

@@ -46,7 +46,7 @@ func main() {
 			ways: []way{{"full", nil}, {"direct", []string{"--auto"}}},
 		}}, programs...)
 	}
-	if err := all(context.Background(), programs, *out); err != nil {
+	if err := measureAll(context.Background(), programs, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "tokens:", err)
 		os.Exit(1)
 	}
@@ -63,8 +63,8 @@ type way struct {
 	args []string
 }
 
-// all plays each way with each program, and writes what was counted.
-func all(ctx context.Context, programs []program, out string) error {
+// measureAll plays each way with each program, and writes what was counted.
+func measureAll(ctx context.Context, programs []program, out string) error {
 	var tallies []*tally
 	for _, p := range programs {
 		path, err := filepath.Abs(p.path)
@@ -73,11 +73,11 @@ func all(ctx context.Context, programs []program, out string) error {
 		}
 		for _, w := range p.ways {
 			fmt.Fprintln(os.Stderr, p.name, w.name)
-			seen, err := play(ctx, path, w.args)
+			requests, err := play(ctx, path, w.args)
 			if err != nil {
 				return fmt.Errorf("play the way %s with %s: %w", w.name, p.name, err)
 			}
-			t, err := count(seen)
+			t, err := count(requests)
 			if err != nil {
 				return fmt.Errorf("count the way %s of %s: %w", w.name, p.name, err)
 			}
@@ -95,7 +95,7 @@ func all(ctx context.Context, programs []program, out string) error {
 
 // play makes one run in a repository and a home of its own, and returns what the
 // model was sent.
-func play(ctx context.Context, path string, args []string) (seen []scripted.Seen, err error) {
+func play(ctx context.Context, path string, args []string) (requests []scripted.Seen, err error) {
 	work, err := os.MkdirTemp("", "plan-tokens-")
 	if err != nil {
 		return nil, fmt.Errorf("make a place to run in: %w", err)
@@ -127,8 +127,8 @@ func play(ctx context.Context, path string, args []string) (seen []scripted.Seen
 		"LANG=C.UTF-8",
 		"NO_COLOR=1",
 	}
-	if said, err := cmd.CombinedOutput(); err != nil {
-		lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		lines := strings.Split(strings.TrimSpace(string(output)), "\n")
 		return nil, fmt.Errorf("%w:\n%s", err, strings.Join(lines[max(len(lines)-20, 0):], "\n"))
 	}
 	return server.Requests(), nil

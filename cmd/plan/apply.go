@@ -45,8 +45,8 @@ new or not. Hooks do not run. -C picks another work tree of the repository.`,
 				return a.printPatch(cmd.Context(), run, how)
 			}
 			how.Dir = a.namedDir(cmd)
-			moved, err := a.host.Apply(cmd.Context(), run, how)
-			return a.showMoved(moved, err)
+			applied, err := a.host.Apply(cmd.Context(), run, how)
+			return a.showMoved(applied, err)
 		},
 	}
 	fl := cmd.Flags()

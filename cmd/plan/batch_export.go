@@ -67,15 +67,15 @@ them.`,
 
 // showExported tells what was done with the changes of jobs, and then what went
 // wrong.
-func (a *app) showExported(all []batches.Exported, err error) error {
-	if all == nil {
+func (a *app) showExported(jobs []batches.Exported, err error) error {
+	if jobs == nil {
 		return err
 	}
 	wrong := err
 	if a.json {
-		err = a.document(all)
+		err = a.document(jobs)
 	} else {
-		err = render.JobsExported(a.out, all)
+		err = render.JobsExported(a.out, jobs)
 	}
 	if err != nil {
 		return err
@@ -151,12 +151,12 @@ func (a *app) publish(cmd *cobra.Command, prefix string, how batches.Publish, do
 			_ = render.JobPublished(a.out, p) // what is published is on disk
 		}
 	}
-	all, err := do(ctx, prefix, how)
+	published, err := do(ctx, prefix, how)
 	if errors.Is(err, batches.ErrPublishInterrupted) {
 		err = &exit{code: plan.ExitInterrupted, err: err}
 	}
-	if a.json && all != nil {
-		err = errors.Join(err, a.document(all))
+	if a.json && published != nil {
+		err = errors.Join(err, a.document(published))
 	}
 	return err
 }

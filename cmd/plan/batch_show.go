@@ -21,12 +21,12 @@ func (a *app) batchListCommand() *cobra.Command {
 		Example: "  plan batch list\n  plan batch list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := a.batches().List(cmd.Context())
+			list, err := a.batches().List(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return a.answer(all, func(w io.Writer) error {
-				return render.UnlessReaderLeft(render.Batches(w, all, a.now()))
+			return a.answer(list, func(w io.Writer) error {
+				return render.UnlessReaderLeft(render.Batches(w, list, a.now()))
 			})
 		},
 	}

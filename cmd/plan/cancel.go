@@ -47,10 +47,10 @@ func (a *app) withDB(cmd *cobra.Command, do func(ctx context.Context, db *memory
 }
 
 // confirm answers a command that acts on a run.
-func (a *app) confirm(id plan.RunID, what string) error {
+func (a *app) confirm(id plan.RunID, text string) error {
 	if a.json {
-		return a.document(map[string]any{"id": id, "result": what})
+		return a.document(map[string]any{"id": id, "result": text})
 	}
-	_, err := fmt.Fprintf(a.out, "%s: %s\n", id, what)
+	_, err := fmt.Fprintf(a.out, "%s: %s\n", id, text)
 	return err
 }

@@ -97,8 +97,8 @@ func (a *app) knownRuns(cmd *cobra.Command) []string {
 	}
 	out := []string{"latest\tthe newest of this repository"}
 	for _, r := range runs {
-		what := fmt.Sprintf("\t%s: %s", r.State, render.SafeLine(oneline.Cut(host.TitleOf(r), 50)))
-		out = append(out, string(r.ID)+what, r.ID.Short()+what)
+		entry := fmt.Sprintf("\t%s: %s", r.State, render.SafeLine(oneline.Cut(host.TitleOf(r), 50)))
+		out = append(out, string(r.ID)+entry, r.ID.Short()+entry)
 	}
 	return out
 }
@@ -113,11 +113,11 @@ func (a *app) runOf(ctx context.Context, args []string) (plan.RunID, error) {
 }
 
 // oneArg says in plain words what is missing.
-func oneArg(what string) cobra.PositionalArgs {
+func oneArg(noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0:
-			return usage("%s needs %s", cmd.CommandPath(), what)
+			return usage("%s needs %s", cmd.CommandPath(), noun)
 		case len(args) > 1:
 			return usage("%s takes one argument, got %d; quote it if it is one", cmd.CommandPath(), len(args))
 		}

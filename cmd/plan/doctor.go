@@ -59,10 +59,10 @@ of an earlier program have no sum that proves them until gc has given them one.`
 
 // showFindings shows what was found, and fails if something that is needed is
 // missing.
-func (a *app) showFindings(found []doctor.Finding) error {
-	healthy := doctor.Healthy(found)
-	document := map[string]any{"ok": healthy, "findings": found}
-	if err := a.answer(document, func(w io.Writer) error { return render.Findings(w, found) }); err != nil {
+func (a *app) showFindings(findings []doctor.Finding) error {
+	healthy := doctor.Healthy(findings)
+	document := map[string]any{"ok": healthy, "findings": findings}
+	if err := a.answer(document, func(w io.Writer) error { return render.Findings(w, findings) }); err != nil {
 		return err
 	}
 	if !healthy {
@@ -77,10 +77,10 @@ const progressEvery = 2 * time.Second
 // progress says now and then how far long work is.
 func (a *app) progress() host.Progress {
 	last := a.now()
-	return func(did string, done, all int, what string) {
+	return func(did string, done, total int, unit string) {
 		if now := a.now(); now.Sub(last) >= progressEvery {
 			last = now
-			fmt.Fprintf(a.err, "plan: %s %d of %d %s\n", did, done, all, what)
+			fmt.Fprintf(a.err, "plan: %s %d of %d %s\n", did, done, total, unit)
 		}
 	}
 }

@@ -14,13 +14,13 @@ import (
 )
 
 func (a *app) eventsCommand() *cobra.Command {
-	what := shown{events: true}
+	opts := showOptions{events: true}
 	cmd := &cobra.Command{
 		Use:   "events RUN",
 		Short: "Show a run's journal, one event a line",
 		Args:  oneArg("the id of a run, or latest"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := what.check(); err != nil {
+			if err := opts.check(); err != nil {
 				return err
 			}
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
@@ -28,35 +28,35 @@ func (a *app) eventsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.showEvents(ctx, db, id, what)
+				return a.showEvents(ctx, db, id, opts)
 			})
 		},
 	}
-	what.registerEvents(cmd)
-	return a.machines().Events(cmd, func() error { return what.check() }, a.events)
+	opts.registerEvents(cmd)
+	return a.machines().Events(cmd, func() error { return opts.check() }, a.events)
 }
 
 // registerEvents registers what is chosen of a journal.
-func (s *shown) registerEvents(cmd *cobra.Command) {
+func (s *showOptions) registerEvents(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&s.follow, "follow", "f", false, "of events: wait for more until the run is final")
 	cmd.Flags().StringVar(&s.otlp, "otlp", "", "of events: send them as traces to the OpenTelemetry collector at `URL`")
 	cmd.Flags().Int64Var(&s.after, "after", 0, "of events: only those with a seq greater than `SEQ`")
 }
 
 // showEvents shows a journal.
-func (a *app) showEvents(ctx context.Context, db *memory.DB, id plan.RunID, what shown) error {
+func (a *app) showEvents(ctx context.Context, db *memory.DB, id plan.RunID, opts showOptions) error {
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
-	if what.otlp != "" {
-		spans, err := a.host.SendTraces(ctx, id, what.otlp)
+	if opts.otlp != "" {
+		spans, err := a.host.SendTraces(ctx, id, opts.otlp)
 		if err != nil {
 			return err
 		}
 		return a.confirm(id, render.Count(spans, "span")+" sent")
 	}
-	lines := db.Lines(ctx, id, what.after)
-	if what.follow {
-		lines = db.Follow(ctx, id, what.after)
+	lines := db.Lines(ctx, id, opts.after)
+	if opts.follow {
+		lines = db.Follow(ctx, id, opts.after)
 	}
 	return a.events(lines)
 }

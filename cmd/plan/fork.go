@@ -37,11 +37,11 @@ sends it another way.`,
 			}
 			ctx, stop := a.interruptible(cmd.Context())
 			defer stop()
-			made, err := a.host.Fork(ctx, id, at, strings.TrimSpace(request))
+			forked, err := a.host.Fork(ctx, id, at, strings.TrimSpace(request))
 			if err != nil {
 				return err
 			}
-			return a.answer(made, func(w io.Writer) error { return render.Forked(w, made) })
+			return a.answer(forked, func(w io.Writer) error { return render.Forked(w, forked) })
 		},
 	}
 	cmd.Flags().Int64Var(&at, "at", 0, "the `SEQ` of the event to begin at")

@@ -78,13 +78,13 @@ func (a *app) decideCommand(use, short string, approve bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.deliver(cmd.Context(), args[0], &then, func(id plan.RunID) (told host.Told, err error) {
+			return a.deliver(cmd.Context(), args[0], &then, func(id plan.RunID) (result host.Told, err error) {
 				d.Show = func(call plan.WaitingCall) {
 					then.decided = &call
 					render.WriteCall(a.forPeople(), call)
 				}
-				told.Driver, err = a.host.Decide(cmd.Context(), id, d)
-				return told, err
+				result.Driver, err = a.host.Decide(cmd.Context(), id, d)
+				return result, err
 			})
 		},
 	}
@@ -178,14 +178,14 @@ func (a *app) deliver(
 	if err != nil {
 		return err
 	}
-	told, err := send(id)
+	result, err := send(id)
 	if err != nil {
 		return err
 	}
-	if told.Continuation != "" {
-		return a.continueWith(ctx, id, told.Continuation)
+	if result.Continuation != "" {
+		return a.continueWith(ctx, id, result.Continuation)
 	}
-	driver := told.Driver
+	driver := result.Driver
 	if then.resume {
 		err := a.resumeRun(ctx, id, host.Options{})
 		if !errors.As(err, &driver) {
@@ -202,14 +202,14 @@ func (a *app) deliver(
 // continueWith says which run goes on from a final one, and drives it. With --json that
 // is the one document; the run itself is shown by others.
 func (a *app) continueWith(ctx context.Context, id, next plan.RunID) error {
-	what := fmt.Sprintf("it is final; run %s goes on from it", next)
+	text := fmt.Sprintf("it is final; run %s goes on from it", next)
 	if !a.json {
-		if err := a.confirm(id, what); err != nil {
+		if err := a.confirm(id, text); err != nil {
 			return err
 		}
 		return a.resumeRun(ctx, next, host.Options{})
 	}
-	if err := a.document(map[string]any{"id": id, "run": next, "reaches": "run", "result": what}); err != nil {
+	if err := a.document(map[string]any{"id": id, "run": next, "reaches": "run", "result": text}); err != nil {
 		return err
 	}
 	ctx, stop := a.interruptible(ctx)
@@ -222,15 +222,15 @@ func (a *app) continueWith(ctx context.Context, id, next plan.RunID) error {
 }
 
 // confirmLetter answers a command that wrote to a run: reaches is now or resume.
-func (a *app) confirmLetter(id plan.RunID, reaches, what string, decided *plan.WaitingCall) error {
+func (a *app) confirmLetter(id plan.RunID, reaches, text string, decided *plan.WaitingCall) error {
 	if a.json {
-		answer := map[string]any{"id": id, "reaches": reaches, "result": what}
+		answer := map[string]any{"id": id, "reaches": reaches, "result": text}
 		if decided != nil {
 			answer["decided"] = decided
 		}
 		return a.document(answer)
 	}
-	return a.confirm(id, what)
+	return a.confirm(id, text)
 }
 
 // showApprovals tells what waits for a yes.

@@ -73,11 +73,11 @@ func (a *app) memoryAdd() *cobra.Command {
 			}
 			return a.withFacts(cmd, func(ctx context.Context, facts learning.Facts) error {
 				facts.Redact = a.host.UserRedactor()
-				kept, merged, err := facts.Add(ctx, repo, strings.Join(args, " "), keep)
+				fact, merged, err := facts.Add(ctx, repo, strings.Join(args, " "), keep)
 				if err != nil {
 					return err
 				}
-				return a.answer(kept, func(w io.Writer) error { return render.FactAdded(w, kept, merged) })
+				return a.answer(fact, func(w io.Writer) error { return render.FactAdded(w, fact, merged) })
 			})
 		},
 	}
@@ -100,11 +100,11 @@ func (a *app) memorySearch() *cobra.Command {
 				return err
 			}
 			return a.withFacts(cmd, func(ctx context.Context, facts learning.Facts) error {
-				found, err := facts.Search(ctx, repo, strings.Join(args, " "), limit)
+				hits, err := facts.Search(ctx, repo, strings.Join(args, " "), limit)
 				if err != nil {
 					return err
 				}
-				return a.answer(found, func(w io.Writer) error { return render.FoundFacts(w, found, a.now()) })
+				return a.answer(hits, func(w io.Writer) error { return render.FoundFacts(w, hits, a.now()) })
 			})
 		},
 	}

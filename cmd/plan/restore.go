@@ -33,8 +33,8 @@ The snapshots are the "snapshot" events of "plan show RUN --events".`,
 				return err
 			}
 			how.Dir = a.namedDir(cmd)
-			moved, err := a.host.Restore(cmd.Context(), run, how)
-			return a.showMoved(moved, err)
+			restored, err := a.host.Restore(cmd.Context(), run, how)
+			return a.showMoved(restored, err)
 		},
 	}
 	cmd.Flags().StringVar(&how.To, "to", "", "where to: the `SEQ` of an event, or start")

@@ -18,8 +18,8 @@ import (
 	"github.com/plan-engine/plan/memory"
 )
 
-// shown is what to show of a run.
-type shown struct {
+// showOptions is what to show of a run.
+type showOptions struct {
 	plan, report, diff bool
 	transcript, cost   bool
 	version            int
@@ -32,7 +32,7 @@ type shown struct {
 }
 
 func (a *app) showCommand() *cobra.Command {
-	var what shown
+	var opts showOptions
 	cmd := &cobra.Command{
 		Use:   "show [RUN]",
 		Short: "Show what happened in a run",
@@ -64,8 +64,8 @@ none); --json gives each view as one document, the journal one event a line.`,
   plan show 01JX --json                        all of it as one document`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			what.plan = what.plan || what.diff || cmd.Flags().Changed("version")
-			if err := what.check(); err != nil {
+			opts.plan = opts.plan || opts.diff || cmd.Flags().Changed("version")
+			if err := opts.check(); err != nil {
 				return err
 			}
 			return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
@@ -74,32 +74,32 @@ none); --json gives each view as one document, the journal one event a line.`,
 					return err
 				}
 				switch {
-				case what.events:
-					return a.showEvents(ctx, db, id, what)
-				case what.graph:
+				case opts.events:
+					return a.showEvents(ctx, db, id, opts)
+				case opts.graph:
 					return a.showGraph(ctx, string(id))
 				}
-				return a.show(ctx, db, id, what)
+				return a.show(ctx, db, id, opts)
 			})
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&what.plan, "plan", false, "only the plan")
-	fl.IntVar(&what.version, "version", 0, "with --plan: version `N` of it (0: the latest)")
-	fl.BoolVar(&what.diff, "diff", false, "with --plan: what the version changed of the one before it")
-	fl.BoolVar(&what.report, "report", false, "only the report of Explore")
-	fl.BoolVar(&what.transcript, "transcript", false, "the conversations, in full")
-	fl.BoolVar(&what.cost, "cost", false, "tokens and cost by phase and model")
-	fl.StringVar(&what.phase, "phase", "", "only what happened in this `PHASE`")
-	fl.IntVar(&what.attempt, "attempt", 0, "only attempt `N` of each phase (0: all)")
-	fl.BoolVar(&what.events, "events", false, "the journal, one event a line")
-	fl.BoolVar(&what.graph, "graph", false, "the way that the run took, as Mermaid")
-	what.registerEvents(cmd)
+	fl.BoolVar(&opts.plan, "plan", false, "only the plan")
+	fl.IntVar(&opts.version, "version", 0, "with --plan: version `N` of it (0: the latest)")
+	fl.BoolVar(&opts.diff, "diff", false, "with --plan: what the version changed of the one before it")
+	fl.BoolVar(&opts.report, "report", false, "only the report of Explore")
+	fl.BoolVar(&opts.transcript, "transcript", false, "the conversations, in full")
+	fl.BoolVar(&opts.cost, "cost", false, "tokens and cost by phase and model")
+	fl.StringVar(&opts.phase, "phase", "", "only what happened in this `PHASE`")
+	fl.IntVar(&opts.attempt, "attempt", 0, "only attempt `N` of each phase (0: all)")
+	fl.BoolVar(&opts.events, "events", false, "the journal, one event a line")
+	fl.BoolVar(&opts.graph, "graph", false, "the way that the run took, as Mermaid")
+	opts.registerEvents(cmd)
 	cmd.MarkFlagsMutuallyExclusive("plan", "report", "transcript", "cost", "events", "graph")
-	return a.machines().Events(cmd, func() error { return what.check() }, a.events)
+	return a.machines().Events(cmd, func() error { return opts.check() }, a.events)
 }
 
-func (s shown) check() error {
+func (s showOptions) check() error {
 	switch {
 	case s.after < 0:
 		return usage("--after cannot be negative")
@@ -116,19 +116,19 @@ func (s shown) check() error {
 }
 
 // show shows what was asked for of a run.
-func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, what shown) error {
+func (a *app) show(ctx context.Context, db *memory.DB, id plan.RunID, opts showOptions) error {
 	events, damage := host.Intact(db.Events(ctx, id, memory.Query{}))
-	part := host.PartOf(events, plan.Phase(what.phase), what.attempt)
+	part := host.PartOf(events, plan.Phase(opts.phase), opts.attempt)
 	switch {
-	case what.transcript:
+	case opts.transcript:
 		return errors.Join(a.showTranscript(ctx, part, id), damage())
-	case what.cost:
+	case opts.cost:
 		return errors.Join(a.showCost(part, id), damage())
 	}
 	t := &render.Tally{}
 	run, err := a.host.Standing(ctx, id, t.Add)
 	if err == nil || memory.IsDamage(err) && run.Head > 0 {
-		err = errors.Join(a.showRun(ctx, db, run, t, part, id, what), err)
+		err = errors.Join(a.showRun(ctx, db, run, t, part, id, opts), err)
 	}
 	return err
 }
@@ -141,12 +141,12 @@ func (a *app) showRun(
 	t *render.Tally,
 	events iter.Seq2[plan.Event, error],
 	id plan.RunID,
-	what shown,
+	want showOptions,
 ) error {
 	switch {
-	case what.plan:
-		return a.showPlan(run, what)
-	case what.report:
+	case want.plan:
+		return a.showPlan(run, want)
+	case want.report:
 		if run.Report == "" {
 			return fmt.Errorf("run %s has no report: Explore has not ended", id)
 		}
@@ -171,7 +171,7 @@ func (a *app) showRun(
 	opts := a.viewing()
 	opts.Resume = fmt.Sprintf("plan resume %s", id)
 	return pager.Through(ctx, a.out, a.pager(), a.outward, func(w io.Writer) error {
-		part := what.phase != "" || what.attempt != 0
+		part := want.phase != "" || want.attempt != 0
 		if !part {
 			if err := render.WriteThread(w, thread, id, opts); err != nil {
 				return render.UnlessReaderLeft(err)
@@ -199,11 +199,11 @@ func (a *app) showTranscript(ctx context.Context, events iter.Seq2[plan.Event, e
 			return render.UnlessReaderLeft(render.WriteTranscript(w, events, a.viewing()))
 		})
 	}
-	said, err := render.Utterances(events)
+	utterances, err := render.Utterances(events)
 	if err != nil {
 		return err
 	}
-	return a.document(map[string]any{"id": id, "messages": said})
+	return a.document(map[string]any{"id": id, "messages": utterances})
 }
 
 // showCost shows what a run, or a part of it, consumed.
@@ -218,15 +218,15 @@ func (a *app) showCost(events iter.Seq2[plan.Event, error], id plan.RunID) error
 }
 
 // showPlan shows a version of a run's plan, or what it changed.
-func (a *app) showPlan(run *engine.Run, what shown) error {
-	if what.diff {
-		diff, err := host.PlanChange(run, what.version)
+func (a *app) showPlan(run *engine.Run, opts showOptions) error {
+	if opts.diff {
+		diff, err := host.PlanChange(run, opts.version)
 		if err != nil {
 			return err
 		}
 		return a.view(diff, func(w io.Writer) error { return render.WritePlanDiff(w, diff, a.viewing()) })
 	}
-	doc, err := host.PlanVersion(run, what.version)
+	doc, err := host.PlanVersion(run, opts.version)
 	if err != nil {
 		return err
 	}

@@ -229,7 +229,7 @@ one waits for your decision like any other.`,
 				return err
 			}
 			defer servers.Close()
-			made, used, err := l.WriteDraft(ctx, d, phases.DraftConfig{
+			draft, used, err := l.WriteDraft(ctx, d, phases.DraftConfig{
 				Model:    servers,
 				Name:     connect.PhaseModels(cfg)[plan.Plan],
 				Settings: connect.PhaseSettings(cfg)[plan.Plan],
@@ -238,7 +238,7 @@ one waits for your decision like any other.`,
 			if err != nil {
 				return err
 			}
-			return a.answer(made, func(w io.Writer) error { return render.DraftWritten(w, made, used) })
+			return a.answer(draft, func(w io.Writer) error { return render.DraftWritten(w, draft, used) })
 		}),
 	}
 	revisionFlag(cmd, &revision)

@@ -16,11 +16,11 @@ func (a *app) toolsCommand() *cobra.Command {
 }
 
 func (a *app) listTools(ctx context.Context, refresh bool) error {
-	found, err := a.host.ListTools(ctx, a.dir, refresh)
+	sources, err := a.host.ListTools(ctx, a.dir, refresh)
 	if err != nil {
 		return err
 	}
-	return a.view(found, func(w io.Writer) error { return render.Tools(w, found) })
+	return a.view(sources, func(w io.Writer) error { return render.Tools(w, sources) })
 }
 
 func (a *app) tryTool(ctx context.Context, name, args string) error {

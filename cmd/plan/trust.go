@@ -78,7 +78,7 @@ func (a *app) showTrust(repo string, items []trust.Item) error {
 
 // decideTrust asks about each item that is not trusted, or takes a yes for all.
 func (a *app) decideTrust(ctx context.Context, t host.Trust, repo string, yes bool) error {
-	ask := func(it trust.Item) bool { return yes || a.interactive() && a.terminal().Trust(ctx, it) }
+	ask := func(item trust.Item) bool { return yes || a.interactive() && a.terminal().Trust(ctx, item) }
 	items, left, err := t.Decide(ctx, ask)
 	if err != nil {
 		return err

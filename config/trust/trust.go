@@ -41,9 +41,9 @@ type Store struct {
 // Open makes a store of the file at path, which need not exist.
 func Open(path string, now func() time.Time) *Store { return &Store{path: path, now: now} }
 
-// kept is the form of the file: by repository, by kind and path, by digest, the
+// trustFile is the form of the file: by repository, by kind and path, by digest, the
 // time of the yes.
-type kept struct {
+type trustFile struct {
 	Version int                                        `json:"version"`
 	Repos   map[string]map[string]map[string]time.Time `json:"repos"`
 }
@@ -68,7 +68,7 @@ func (s *Store) Trusted(root, kind, path, digest string) (bool, error) {
 // Trust remembers a yes to each item. Only the digest that is given is trusted,
 // and no earlier one any more.
 func (s *Store) Trust(ctx context.Context, root string, items ...Item) error {
-	return s.change(ctx, func(k *kept) {
+	return s.change(ctx, func(k *trustFile) {
 		if k.Repos[root] == nil {
 			k.Repos[root] = map[string]map[string]time.Time{}
 		}
@@ -82,7 +82,7 @@ func (s *Store) Trust(ctx context.Context, root string, items ...Item) error {
 // whatever their digest, and returns how many there were.
 func (s *Store) Revoke(ctx context.Context, root string, only ...Item) (int, error) {
 	n := 0
-	err := s.change(ctx, func(k *kept) {
+	err := s.change(ctx, func(k *trustFile) {
 		if len(only) == 0 {
 			n = len(k.Repos[root])
 			delete(k.Repos, root)
@@ -99,8 +99,8 @@ func (s *Store) Revoke(ctx context.Context, root string, only ...Item) (int, err
 
 func key(kind, path string) string { return kind + ":" + path }
 
-func (s *Store) read() (kept, error) {
-	k := kept{Version: version, Repos: map[string]map[string]map[string]time.Time{}}
+func (s *Store) read() (trustFile, error) {
+	k := trustFile{Version: version, Repos: map[string]map[string]map[string]time.Time{}}
 	data, err := os.ReadFile(s.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -112,7 +112,7 @@ func (s *Store) read() (kept, error) {
 		return k, fmt.Errorf("read what is trusted: %s: %w; move it away and trust again", s.path, err)
 	}
 	if k.Version > version {
-		return kept{}, fmt.Errorf(
+		return trustFile{}, fmt.Errorf(
 			"read what is trusted: %s was written by a newer plan (version %d); install it, or move the file away "+
 				"and trust again",
 			s.path,
@@ -123,7 +123,7 @@ func (s *Store) read() (kept, error) {
 }
 
 // change rewrites the file, one process at a time.
-func (s *Store) change(ctx context.Context, edit func(*kept)) error {
+func (s *Store) change(ctx context.Context, edit func(*trustFile)) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return fmt.Errorf("remember what is trusted: %w", err)
 	}

@@ -26,16 +26,16 @@ type call struct {
 // describe is a call of a tool, in the words of the tool itself. Root is where its paths
 // start; "" leaves them out.
 func describe(id, name string, args json.RawMessage, root string) call {
-	said := tools.Describe(name, args, "")
+	described := tools.Describe(name, args, "")
 	c := call{
 		id:    sdk.ToolCallId(id),
-		title: cleanLine(name + " " + said.Title + said.Detail),
+		title: cleanLine(name + " " + described.Title + described.Detail),
 		kind:  kindOf(name),
 	}
 	if root == "" {
 		return c
 	}
-	for _, path := range said.Paths {
+	for _, path := range described.Paths {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(root, path)
 		}

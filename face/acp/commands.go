@@ -153,15 +153,15 @@ func (s *session) move(
 	if err != nil {
 		return "", err
 	}
-	moved, err := how(id)
+	applied, err := how(id)
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("%s: %d files\n", moved.Result, len(moved.Files))
-	for _, name := range moved.Files {
+	text := fmt.Sprintf("%s: %d files\n", applied.Result, len(applied.Files))
+	for _, name := range applied.Files {
 		text += "- " + name + "\n"
 	}
-	for _, name := range moved.Conflicts {
+	for _, name := range applied.Conflicts {
 		text += "- conflict: " + name + "\n"
 	}
 	t.say(text)

@@ -61,14 +61,14 @@ func (o *outbox) addThought(text string) {
 func (o *outbox) addOutput(call sdk.ToolCallId, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	all := o.output[call] + text
-	all = all[max(0, len(all)-maxOutput):]
-	o.output[call] = all
+	output := o.output[call] + text
+	output = output[max(0, len(output)-maxOutput):]
+	o.output[call] = output
 	if last := o.last(); last != nil && last.ToolCallUpdate != nil && last.ToolCallUpdate.ToolCallId == call {
-		last.ToolCallUpdate.Content = textContent(all)
+		last.ToolCallUpdate.Content = textContent(output)
 		return
 	}
-	o.push(sdk.UpdateToolCall(call, sdk.WithUpdateContent(textContent(all))))
+	o.push(sdk.UpdateToolCall(call, sdk.WithUpdateContent(textContent(output))))
 }
 
 // last is the last update that waits, if it is not being sent.

@@ -168,9 +168,9 @@ func (p person) askQuestion(ctx context.Context, w plan.WaitingCall) (host.Lette
 // Drift implements host.Person.
 func (p person) Drift(ctx context.Context, end engine.End) (engine.OnDrift, string, bool) {
 	d := end.Parked.Drift
-	shown := fmt.Sprintf("The work tree changed while the run stood still: %d files", d.Total)
+	text := fmt.Sprintf("The work tree changed while the run stood still: %d files", d.Total)
 	for _, f := range d.Files {
-		shown += "\n" + f
+		text += "\n" + f
 	}
 	options := []sdk.PermissionOption{{
 		OptionId: optionOnce,
@@ -192,7 +192,7 @@ func (p person) Drift(ctx context.Context, end engine.End) (engine.OnDrift, stri
 	w := plan.WaitingCall{
 		Call:   "drift",
 		Name:   "The tree changed",
-		Effect: shown,
+		Effect: text,
 	}
 	switch p.ask(ctx, w, "", options) {
 	case optionOnce:
@@ -211,9 +211,9 @@ func (p person) ask(
 	options []sdk.PermissionOption,
 ) sdk.PermissionOptionId {
 	p.telling.flush() // what led to the question is seen first
-	shown := w.Shown()
+	text := w.Shown()
 	if why != "" {
-		shown = why + "\n\n" + shown
+		text = why + "\n\n" + text
 	}
 	call := describe(w.Call, w.Name, w.Args, "")
 	answer, err := p.session.agent.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{
@@ -227,7 +227,7 @@ func (p person) ask(
 			Status:     sdk.Ptr(sdk.ToolCallStatusPending),
 			Locations:  call.locations,
 			RawInput:   rawInput(w.Args),
-			Content:    wholeContent(shown),
+			Content:    wholeContent(text),
 		},
 	})
 	if err != nil || answer.Outcome.Selected == nil {

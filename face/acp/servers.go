@@ -10,9 +10,9 @@ import (
 )
 
 // serversOf are the servers of tools that an editor names for a session.
-func serversOf(given []sdk.McpServer) ([]config.NamedServer, error) {
+func serversOf(servers []sdk.McpServer) ([]config.NamedServer, error) {
 	var out []config.NamedServer
-	for _, g := range given {
+	for _, g := range servers {
 		switch {
 		case g.Stdio != nil:
 			command, err := syntax.Quote(g.Stdio.Command, syntax.LangBash)

@@ -176,13 +176,13 @@ func (s *session) work(ctx context.Context, t *telling, text string) (sdk.StopRe
 	case err != nil:
 		return "", err
 	}
-	told, err := s.agent.host.Tell(ctx, id, s.letter(run, text))
+	result, err := s.agent.host.Tell(ctx, id, s.letter(run, text))
 	if err != nil {
 		return "", err
 	}
 	options := s.runOptions()
-	if told.Continuation != "" {
-		id = told.Continuation
+	if result.Continuation != "" {
+		id = result.Continuation
 		s.setRun(id)
 		options = s.request(text).Options
 	}

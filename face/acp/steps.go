@@ -93,9 +93,9 @@ func (s *steps) entries() []sdk.PlanEntry {
 
 // status is where the work of a state stands.
 func (s *steps) status(of plan.State) sdk.PlanEntryStatus {
-	all := plan.ActiveStates()
-	now := slices.Index(all, s.state)
-	switch at := slices.Index(all, of); {
+	states := plan.ActiveStates()
+	now := slices.Index(states, s.state)
+	switch at := slices.Index(states, of); {
 	case s.state == of:
 		return sdk.PlanEntryStatusInProgress
 	case at < now || s.state == plan.Approved:

@@ -137,20 +137,20 @@ func (s *server) nextOf(run *engine.Run) string {
 func waitingOf(run *engine.Run) []Waiting {
 	var out []Waiting
 	for _, w := range run.Parked.Waiting {
-		shown := w.Shown()
+		text := w.Shown()
 		if doc := run.Plan(); w.IsPlan() && doc != nil {
-			shown = doc.Text
+			text = doc.Text
 			w = w.Bound(doc.Text)
 		}
 		if w.Question != "" {
-			shown = ""
+			text = ""
 		}
 		out = append(out, Waiting{
 			Call:     w.Call,
 			Name:     w.Name,
 			Question: clean(w.Question),
 			Options:  w.Options,
-			Shown:    clean(shown),
+			Shown:    clean(text),
 			Why:      clean(w.Why),
 			Digest:   w.Bound("").Digest,
 		})

@@ -23,9 +23,9 @@ import (
 // in. No answer never means yes, and neither does a client that is gone: the run stays
 // parked.
 
-// asked is what was asked. It goes out with the forms and comes back with the answers,
+// formState is what was asked. It goes out with the forms and comes back with the answers,
 // signed, so that an answer is about nothing but what was shown.
-type asked struct {
+type formState struct {
 	Run   plan.RunID        `json:"run"`
 	Shown map[string]string `json:"shown"` // the digest of each call
 	Round int               `json:"round"` // of this call of a tool
@@ -42,7 +42,7 @@ const (
 var errNotAsked = errors.New("this answers nothing that was asked: call the tool without requestState")
 
 // sign makes the state that a client gives back.
-func (s *server) sign(a asked) (string, error) {
+func (s *server) sign(a formState) (string, error) {
 	data, err := json.Marshal(a)
 	if err != nil {
 		return "", fmt.Errorf("write down what is asked: %w", err)
@@ -58,7 +58,7 @@ func (s *server) signature(data []byte) []byte {
 }
 
 // verify reads such a state.
-func (s *server) verify(state string) (a asked, err error) {
+func (s *server) verify(state string) (a formState, err error) {
 	first, second, _ := strings.Cut(state, ".")
 	data, err := base64.RawURLEncoding.DecodeString(first)
 	signature, err2 := base64.RawURLEncoding.DecodeString(second)
@@ -92,7 +92,7 @@ func (s *server) ask(c *sdk.CallToolRequest, run *engine.Run, round int) (*sdk.C
 	if run.Parked == nil || round >= roundsOf(c) {
 		return nil, nil
 	}
-	a := asked{
+	a := formState{
 		Run:   run.ID,
 		Shown: map[string]string{},
 		Round: round,
@@ -136,13 +136,13 @@ func (s *server) answered(
 		return nil, d, true, err
 	}
 	if run.Parked != nil {
-		letters, all := lettersOf(run, a, c.Params.InputResponses)
+		letters, complete := lettersOf(run, a, c.Params.InputResponses)
 		for _, l := range letters {
 			if _, err := s.host.Tell(ctx, run.ID, l); err != nil {
 				return nil, d, true, err
 			}
 		}
-		if !all { // it is left for later
+		if !complete { // it is left for later
 			d, err = s.document(ctx, run.ID)
 			return nil, d, true, err
 		}
@@ -154,27 +154,27 @@ func (s *server) answered(
 	return res, d, true, err
 }
 
-// lettersOf are the decisions and answers that a person gave. All reports whether there
+// lettersOf are the decisions and answers that a person gave. Complete reports whether there
 // is one for everything that waits.
-func lettersOf(run *engine.Run, a asked, got sdk.InputResponseMap) (letters []host.Letter, all bool) {
-	all = true
+func lettersOf(run *engine.Run, a formState, got sdk.InputResponseMap) (letters []host.Letter, complete bool) {
+	complete = true
 	for _, w := range run.Parked.Waiting {
 		digest, shown := a.Shown[w.Call]
 		filled, ok := got[w.Call].(*sdk.ElicitResult)
 		if !shown || !ok || filled.Action != "accept" {
-			all = false
+			complete = false
 			continue
 		}
 		l, clear := letterOf(w, filled.Content)
 		if !clear {
-			all = false
+			complete = false
 			continue
 		}
 		l.Call = w.Call
 		l.Digest = digest
 		letters = append(letters, l)
 	}
-	return letters, all
+	return letters, complete
 }
 
 // What a person can choose. "Always" is not offered: it is for settings, or a terminal.

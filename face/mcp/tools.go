@@ -337,8 +337,8 @@ func (s *server) planApply(
 	if err != nil {
 		return nil, host.ApplyResult{}, err
 	}
-	moved, err := s.host.Apply(ctx, run, host.Apply{})
-	return nil, moved, err
+	applied, err := s.host.Apply(ctx, run, host.Apply{})
+	return nil, applied, err
 }
 
 func (s *server) planDecide(

@@ -19,12 +19,12 @@ import (
 const maxJobWhy = 160
 
 // Batches writes a table of batches. Their age is counted to now.
-func Batches(w io.Writer, all []batches.Batch, now time.Time) error {
-	if len(all) == 0 {
+func Batches(w io.Writer, list []batches.Batch, now time.Time) error {
+	if len(list) == 0 {
 		return writef(w, "No batches yet. `plan batch run --help` shows how to start one.\n")
 	}
 	rows := [][]string{{"BATCH", "STATE", "AGE", "JOBS", "COST", "FROM", "STANDING"}}
-	for _, b := range all {
+	for _, b := range list {
 		rows = append(rows, []string{
 			b.ID,
 			string(b.State),
@@ -158,8 +158,8 @@ func writeNextCommands(w io.Writer, b batches.Standing, waiting int) {
 }
 
 // JobsExported writes what was done with the changes of jobs.
-func JobsExported(w io.Writer, all []batches.Exported) error {
-	for _, e := range all {
+func JobsExported(w io.Writer, jobs []batches.Exported) error {
+	for _, e := range jobs {
 		if err := writef(w, "%s: %s\n", SafeLine(e.Job), SafeLine(e.Result+e.Error)); err != nil {
 			return err
 		}

@@ -170,13 +170,13 @@ func (v *BatchView) endJob(try batch.Try, res batch.Result) {
 	} else {
 		v.progress.Counts[batch.JobRunning]--
 	}
-	took := now.Sub(line.began)
+	elapsed := now.Sub(line.began)
 	delete(v.running, try.ID)
 	v.order = slices.DeleteFunc(v.order, func(id string) bool { return id == try.ID })
 	v.progress.Counts[res.State]++
 	if res.Outcome != "" { // one that could not begin says nothing about the others
 		v.ended++
-		v.worked += took
+		v.worked += elapsed
 	}
 	if v.show != nil {
 		if res.Outcome == "" && res.Parked == "" { // no run says it
@@ -190,7 +190,7 @@ func (v *BatchView) endJob(try batch.Try, res batch.Result) {
 	}
 	counts := v.progress.Counts
 	finished := v.total - counts[batch.JobQueued] - counts[batch.JobRunning]
-	text := fmt.Sprintf("[%d/%d] %-9s %s  %s", finished, v.total, resultWord(res), SafeLine(try.ID), Duration(took))
+	text := fmt.Sprintf("[%d/%d] %-9s %s  %s", finished, v.total, resultWord(res), SafeLine(try.ID), Duration(elapsed))
 	if line.cost > 0 {
 		text += "  " + Cost(line.cost, true)
 	}
@@ -268,8 +268,8 @@ func (v *BatchView) draw() {
 	now := v.cfg.Options.now()
 	width := max(min(v.cfg.Options.Columns()-1, MaxColumns), 20)
 	var rows []string
-	shown := v.order[:min(len(v.order), maxJobRows)]
-	for _, id := range shown {
+	ids := v.order[:min(len(v.order), maxJobRows)]
+	for _, id := range ids {
 		l := v.running[id]
 		rest := strings.Join([]string{
 			string(l.phase),
@@ -280,7 +280,7 @@ func (v *BatchView) draw() {
 		}, "  ")
 		rows = append(rows, v.look.CutTo("  "+padTo(SafeLine(id), 24)+" "+rest, width, false))
 	}
-	if more := len(v.order) - len(shown); more > 0 {
+	if more := len(v.order) - len(ids); more > 0 {
 		rows = append(rows, fmt.Sprintf("  … and %d more", more))
 	}
 	rows = append(rows, v.look.CutTo(v.bar(now), width, false))

@@ -46,20 +46,20 @@ func phaseName(row costs.Row, first bool) string {
 	if row.Attempt > 1 {
 		name += fmt.Sprintf(" %d", row.Attempt)
 	}
-	what := ""
+	label := ""
 	switch row.For {
 	case plan.RouteSummary:
-		what = "summaries"
+		label = "summaries"
 	case plan.RouteTask:
-		what = "sub-agents"
+		label = "sub-agents"
 	}
 	switch {
-	case what == "":
+	case label == "":
 		return name
 	case first:
-		return name + ", " + what
+		return name + ", " + label
 	}
-	return "  " + what
+	return "  " + label
 }
 
 // costTable lays rows out.
@@ -107,17 +107,17 @@ func (t *costTable) row(name string, r costs.Row) {
 
 // pricedBy says who knew what the calls cost.
 func pricedBy(r costs.Row) string {
-	var who []string
+	var names []string
 	if r.ServerPriced > 0 {
-		who = append(who, "server")
+		names = append(names, "server")
 	}
 	if r.Calls > r.ServerPriced+r.Unpriced {
-		who = append(who, "list")
+		names = append(names, "list")
 	}
 	if r.Unpriced > 0 {
-		who = append(who, fmt.Sprintf("%d unpriced", r.Unpriced))
+		names = append(names, fmt.Sprintf("%d unpriced", r.Unpriced))
 	}
-	return strings.Join(who, ", ")
+	return strings.Join(names, ", ")
 }
 
 // costNotes say what the table cannot: what is missing in it, and what the words

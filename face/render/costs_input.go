@@ -51,9 +51,9 @@ func inputTable(c *costs.Costs, l Look) []string {
 		return nil // an earlier version's run: there is nothing to tell
 	}
 	table := [][]string{{"INPUT OF", "FOR", "TOKENS", "NEW", "CACHED", "SHARE"}}
-	var all, guessed float64
+	var total, guessed float64
 	for _, r := range rows {
-		all += r.Tokens()
+		total += r.Tokens()
 		guessed += r.Guessed
 	}
 	add := func(name string, r costs.InputRow) {
@@ -63,7 +63,7 @@ func inputTable(c *costs.Costs, l Look) []string {
 			Tokens(costs.Round(r.Tokens())),
 			Tokens(costs.Round(r.New)),
 			Tokens(costs.Round(r.Cached)),
-			fmt.Sprintf("%d%%", costs.Round(100*r.Tokens()/all)),
+			fmt.Sprintf("%d%%", costs.Round(100*r.Tokens()/total)),
 		})
 	}
 	for i, r := range rows {

@@ -8,8 +8,8 @@ import (
 
 // Findings writes what a doctor found, one line each, and what to do about what is
 // not well.
-func Findings(w io.Writer, found []doctor.Finding) error {
-	for _, f := range found {
+func Findings(w io.Writer, findings []doctor.Finding) error {
+	for _, f := range findings {
 		word := "ok     "
 		switch {
 		case !f.OK && f.Needed:

@@ -23,12 +23,12 @@ func Estimate(w io.Writer, e host.Estimate) error {
 	if e.From == host.FromHome {
 		text = fmt.Sprintf("only %d finished runs %s here; from %d in all repositories\n", e.Here, kind, e.Runs)
 	}
-	line := func(what string, s *host.Spread, say func(float64) string) {
+	line := func(label string, s *host.Spread, say func(float64) string) {
 		if s == nil {
-			text += fmt.Sprintf("%-7s not known\n", what)
+			text += fmt.Sprintf("%-7s not known\n", label)
 			return
 		}
-		text += fmt.Sprintf("%-7s %s, between %s and %s\n", what, say(s.Median), say(s.Low), say(s.High))
+		text += fmt.Sprintf("%-7s %s, between %s and %s\n", label, say(s.Median), say(s.Low), say(s.High))
 	}
 	line("tokens", e.Tokens, func(v float64) string { return Tokens(int64(v)) })
 	line("cost", e.CostUSD, func(v float64) string { return Cost(v, true) })

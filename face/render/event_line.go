@@ -154,9 +154,9 @@ func (v *eventLines) nested(dec *json.Decoder, open json.Delim, name string) []s
 				member = name + "." + member
 			}
 		}
-		said := v.fields(dec, member)
-		plain = plain && len(said) == 1 && strings.HasPrefix(said[0], name+"=")
-		words = append(words, said...)
+		fields := v.fields(dec, member)
+		plain = plain && len(fields) == 1 && strings.HasPrefix(fields[0], name+"=")
+		words = append(words, fields...)
 		count++
 	}
 	_, _ = dec.Token() // the end of it

@@ -49,11 +49,11 @@ func BackedUp(w io.Writer, c memory.BackupFile) error {
 		sizeText(c.Bytes),
 	)
 	for _, s := range c.Skipped {
-		what := "run " + string(s.Run)
+		label := "run " + string(s.Run)
 		if s.Run == "" {
-			what = "what is no run's, or of a run that is not known any more"
+			label = "what is no run's, or of a run that is not known any more"
 		}
-		err = errors.Join(err, writef(w, "left out: %s: %s\n", SafeLine(what), SafeLine(s.Err.Error())))
+		err = errors.Join(err, writef(w, "left out: %s: %s\n", SafeLine(label), SafeLine(s.Err.Error())))
 	}
 	return err
 }

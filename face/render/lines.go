@@ -282,13 +282,13 @@ func (n *narrator) checkEnd(b plan.CheckEnd) []string {
 		glyph, k, word = n.note, InkDim, fmt.Sprintf("%4d", b.ExitCode)
 	}
 	most := 3
-	if was := n.tally.baselineOf(b.Command); b.Evidence != "" {
+	if base := n.tally.baselineOf(b.Command); b.Evidence != "" {
 		most = 0
 	} else if b.Baseline {
 		note += "  baseline"
 		most = 1
-	} else if was != nil && was.Passed() != b.Passed() && !b.Cancelled {
-		note += "  baseline " + passWord(was)
+	} else if base != nil && base.Passed() != b.Passed() && !b.Cancelled {
+		note += "  baseline " + passWord(base)
 	}
 	if n.opts.Verbose {
 		most = 20

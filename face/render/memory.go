@@ -19,12 +19,12 @@ func Facts(w io.Writer, facts []plan.Fact, now time.Time) error {
 }
 
 // FoundFacts writes a table of facts that were searched for.
-func FoundFacts(w io.Writer, found []learning.FoundFact, now time.Time) error {
-	if len(found) == 0 {
+func FoundFacts(w io.Writer, hits []learning.FoundFact, now time.Time) error {
+	if len(hits) == 0 {
 		return writef(w, "No fact holds these words.\n")
 	}
-	facts := make([]plan.Fact, len(found))
-	for i, f := range found {
+	facts := make([]plan.Fact, len(hits))
+	for i, f := range hits {
 		facts[i] = f.Fact
 	}
 	return factTable(w, facts, now)

@@ -60,11 +60,11 @@ func reviewMarkdown(r host.Reviewed) []string {
 			lines = append(append(lines, "", "## "+title, ""), items...)
 		}
 	}
-	var gaps, asked, checks, notes []string
+	var gaps, checklist, checks, notes []string
 	if r.Verdict != nil {
 		for _, c := range r.Verdict.Checklist {
 			met := map[bool]string{true: "x", false: " "}[c.Met]
-			asked = append(asked, fmt.Sprintf("- [%s] %s (%s)", met, SafeLine(c.Item), SafeLine(c.Evidence)))
+			checklist = append(checklist, fmt.Sprintf("- [%s] %s (%s)", met, SafeLine(c.Item), SafeLine(c.Evidence)))
 		}
 	}
 	for _, g := range r.Gaps {
@@ -80,7 +80,7 @@ func reviewMarkdown(r host.Reviewed) []string {
 		notes = append(notes, "- "+SafeLine(n.Note))
 	}
 	section("Gaps", gaps)
-	section("What was asked", asked)
+	section("What was asked", checklist)
 	section("Checks", checks)
 	section("Notes", notes)
 	return lines

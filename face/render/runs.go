@@ -78,7 +78,7 @@ func (l Look) threadTitle(r host.Listed) string {
 
 // WriteThread lists the runs of a thread and says which of them is shown. Of a run alone
 // it says nothing.
-func WriteThread(w io.Writer, thread []host.Member, shown plan.RunID, opts Options) error {
+func WriteThread(w io.Writer, thread []host.Member, current plan.RunID, opts Options) error {
 	look := NewLook(opts)
 	var lines []string
 	for i, r := range thread {
@@ -86,7 +86,7 @@ func WriteThread(w io.Writer, thread []host.Member, shown plan.RunID, opts Optio
 		if i == 0 {
 			label = "thread"
 		}
-		if r.ID == shown {
+		if r.ID == current {
 			mark = look.Arrow
 		}
 		if r.Begun {

@@ -123,7 +123,7 @@ func updateWords(b plan.MessageUpdate) string {
 }
 
 // activity says in words what is going on, and for how long.
-func (s *status) activity(l Look, now time.Time) (label string, what Span, age string) {
+func (s *status) activity(l Look, now time.Time) (label string, doing Span, age string) {
 	if n := len(s.running); n > 0 {
 		w := s.running[0]
 		label = w.label
@@ -161,7 +161,7 @@ func (s *status) line(l Look, t *Tally, width int, now time.Time) string {
 	if s.turn > 0 {
 		head = append(head, Span{Text: fmt.Sprintf("turn %d", s.turn)}, sep)
 	}
-	label, what, age := s.activity(l, now)
+	label, doing, age := s.activity(l, now)
 	head = append(head, Span{Text: label})
 
 	var totals []string
@@ -180,5 +180,5 @@ func (s *status) line(l Look, t *Tally, width int, now time.Time) string {
 		}
 		tail = append(tail, Span{Ink: InkDim, Text: start + text})
 	}
-	return l.fill(width, head, what, tail)
+	return l.fill(width, head, doing, tail)
 }

@@ -23,12 +23,12 @@ func Skills(w io.Writer, list []learning.Listing) error {
 		if name == "" {
 			name, source = s.Path, "-"
 		}
-		what := s.Description
+		description := s.Description
 		if s.Why != "" {
-			what = s.Why
+			description = s.Why
 		}
-		what = displaywidth.TruncateString(SafeLine(what), maxDescription, "…")
-		rows = append(rows, []string{SafeLine(name), source, s.Status, what})
+		description = displaywidth.TruncateString(SafeLine(description), maxDescription, "…")
+		rows = append(rows, []string{SafeLine(name), source, s.Status, description})
 	}
 	return writeTable(w, rows)
 }
@@ -44,12 +44,12 @@ func Skill(w io.Writer, s learning.SkillText) error {
 }
 
 // DraftReview writes the draft that is number n of all that wait for a person.
-func DraftReview(w io.Writer, r learning.Review, n, all int) error {
+func DraftReview(w io.Writer, r learning.Review, n, total int) error {
 	runs := make([]string, len(r.Runs))
 	for i, id := range r.Runs {
 		runs[i] = string(id)
 	}
-	tellf(w, "Draft %d of %d: %s, revision %d (%s)\n", n, all, r.Name, r.Revision, r.Status)
+	tellf(w, "Draft %d of %d: %s, revision %d (%s)\n", n, total, r.Name, r.Revision, r.Status)
 	tellf(w, "from runs %s\nrouter: %s\n", strings.Join(runs, ", "), r.Router)
 	if r.Change != "" {
 		tellf(w, "a change to the skill %s\n", r.Change)
@@ -87,11 +87,11 @@ func DraftWritten(w io.Writer, d *plan.SkillDraft, used plan.Usage) error {
 
 // DraftsWaiting mentions at the end of a run that n drafts wait for the person.
 func DraftsWaiting(w io.Writer, n int) error {
-	what := "A drafted skill waits"
+	text := "A drafted skill waits"
 	if n > 1 {
-		what = fmt.Sprintf("%d drafted skills wait", n)
+		text = fmt.Sprintf("%d drafted skills wait", n)
 	}
-	return writef(w, "\n%s for your review: plan skills review\n", what)
+	return writef(w, "\n%s for your review: plan skills review\n", text)
 }
 
 // SkillMeasured writes how a draft did on the tasks that it was made from.

@@ -243,8 +243,8 @@ func (t *Tally) addGap(g plan.Gap) {
 
 // phaseTime is the time of all attempts of one phase.
 type phaseTime struct {
-	phase plan.Phase
-	took  time.Duration
+	phase    plan.Phase
+	duration time.Duration
 }
 
 // phaseTimes sums the attempts of each phase, in the order of first start.
@@ -256,7 +256,7 @@ func (t *Tally) phaseTimes() []phaseTime {
 			i = len(out)
 			out = append(out, phaseTime{phase: p.Phase})
 		}
-		out[i].took += p.Took
+		out[i].duration += p.Took
 	}
 	return out
 }

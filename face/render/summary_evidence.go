@@ -16,12 +16,12 @@ func (s *summary) evidence() {
 		s.row(label, InkNone, word)
 		label = ""
 	}
-	told := map[string]bool{}
+	shown := map[string]bool{}
 	for _, r := range s.t.trials {
-		if told[r.Command] {
+		if shown[r.Command] {
 			continue
 		}
-		told[r.Command] = true
+		shown[r.Command] = true
 		text := s.firstLine(r.Command) + ": " + s.t.ends(r.Command)
 		if s.t.setAside(r.Command) {
 			text += "; the verdict does not rest on it"

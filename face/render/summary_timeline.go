@@ -73,7 +73,7 @@ func (t *timeline) addTool(e plan.Event, line toolLine) error {
 	g := t.group
 	if g != nil && g.name == line.name && g.depth == line.depth && line.plainSuccess() && !t.narr.opts.Verbose {
 		g.times++
-		g.took += line.took
+		g.durationMS += line.durationMS
 		if line.arg.Text != "" && !strings.HasSuffix(", "+g.arg.Text, ", "+line.arg.Text) {
 			g.arg.Text += ", " + line.arg.Text
 		}

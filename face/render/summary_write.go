@@ -317,7 +317,7 @@ func (s *summary) spent() {
 	}
 	parts := []string{Duration(s.t.Total)}
 	for _, p := range s.t.phaseTimes() {
-		parts = append(parts, string(p.phase)+" "+Duration(p.took))
+		parts = append(parts, string(p.phase)+" "+Duration(p.duration))
 	}
 	if s.t.inChecks > 0 {
 		parts = append(parts, "checks "+Duration(s.t.inChecks))

@@ -59,15 +59,15 @@ func orElse(text, other string) string {
 
 // toolLine is one finished call, ready to be drawn.
 type toolLine struct {
-	name  string
-	arg   Span
-	glyph string
-	ink   Ink
-	note  string   // what is special about its end
-	more  []string // output that explains a failure
-	took  int64    // milliseconds
-	times int      // calls in this line
-	depth int      // 1 for a call of a sub-agent
+	name       string
+	arg        Span
+	glyph      string
+	ink        Ink
+	note       string   // what is special about its end
+	more       []string // output that explains a failure
+	durationMS int64    // milliseconds
+	times      int      // calls in this line
+	depth      int      // 1 for a call of a sub-agent
 }
 
 // plainSuccess reports whether nothing about the call needs its own line.
@@ -77,12 +77,12 @@ func (t toolLine) plainSuccess() bool { return t.note == "" && len(t.more) == 0 
 func (n *narrator) finished(e plan.Event, b plan.ToolEnd) toolLine {
 	key := e.Conv + "\x00" + b.Call
 	t := toolLine{
-		name:  orElse(b.Name, "tool"),
-		arg:   n.calls[key],
-		glyph: n.ok,
-		ink:   InkGreen,
-		took:  b.DurationMS,
-		times: 1,
+		name:       orElse(b.Name, "tool"),
+		arg:        n.calls[key],
+		glyph:      n.ok,
+		ink:        InkGreen,
+		durationMS: b.DurationMS,
+		times:      1,
 	}
 	delete(n.calls, key)
 	if e.Parent != "" {
@@ -130,7 +130,7 @@ func (n *narrator) toolLines(t toolLine) []string {
 	}
 	lines := []string{n.fill(n.Columns(),
 		[]Span{{Text: indent + "  "}, {Ink: t.ink, Text: t.glyph}, {Text: " " + labelPad(t.name) + " "}}, t.arg,
-		[]Span{{Ink: noteInk, Text: note}, {Ink: InkDim, Text: fmt.Sprintf("%8s", Duration(millis(t.took)))}})}
+		[]Span{{Ink: noteInk, Text: note}, {Ink: InkDim, Text: fmt.Sprintf("%8s", Duration(millis(t.durationMS)))}})}
 	return append(lines, n.output(indent+"      ", t.more)...)
 }
 

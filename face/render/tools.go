@@ -40,13 +40,13 @@ func toolSource(w io.Writer, s toolbox.Source) error {
 	}
 	var rows [][]string
 	for _, t := range s.Tools {
-		what := "asks first"
+		rule := "asks first"
 		if t.Reads {
-			what = "reads"
+			rule = "reads"
 		}
 		rows = append(rows, []string{
 			"  " + strings.TrimPrefix(t.Name, s.Name+"."),
-			what,
+			rule,
 			strconv.Itoa(t.Bytes) + " B",
 			oneline.Cut(oneline.Of(t.Description), shownWords),
 		})

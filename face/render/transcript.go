@@ -38,16 +38,16 @@ type Utterance struct {
 
 // Utterances are a transcript, from the events of a run or of a part of it.
 func Utterances(events iter.Seq2[plan.Event, error]) ([]Utterance, error) {
-	all := []Utterance{}
+	out := []Utterance{}
 	for ev, err := range events {
 		if err != nil {
 			return nil, err
 		}
 		if u, ok := utteranceOf(ev); ok {
-			all = append(all, u)
+			out = append(out, u)
 		}
 	}
-	return all, nil
+	return out, nil
 }
 
 // utteranceOf is what an event adds to a transcript, if it adds something.
@@ -69,7 +69,7 @@ func utteranceOf(e plan.Event) (Utterance, bool) {
 		u.Role, u.Result = plan.RoleTool, &b
 		return u, true
 	case plan.Recall, plan.SkillPick:
-		u.Role, u.Origin, u.Blocks = plan.RoleExtension, string(b.Type()), told(b)
+		u.Role, u.Origin, u.Blocks = plan.RoleExtension, string(b.Type()), blocksOf(b)
 		return u, len(u.Blocks) > 0
 	}
 	return u, false
@@ -103,8 +103,8 @@ type transcriptWriter struct {
 }
 
 // head begins an entry.
-func (s *transcriptWriter) head(k Ink, who, note string) {
-	spans := []Span{{Ink: k, Text: who}}
+func (s *transcriptWriter) head(k Ink, speaker, note string) {
+	spans := []Span{{Ink: k, Text: speaker}}
 	if note != "" {
 		spans = append(spans, Span{Ink: InkDim, Text: "  " + SafeLine(note)})
 	}
@@ -230,8 +230,8 @@ func (s *transcriptWriter) phase(e plan.Event, b plan.PhaseStart) {
 	s.lines = append(s.lines, "", s.Heading(MaxColumns-1, InkBold, title, where))
 }
 
-// told is what a conversation is told of earlier runs, which its messages only mark.
-func told(advice plan.Body) (blocks []plan.Block) {
+// blocksOf is what a conversation is told of earlier runs, which its messages only mark.
+func blocksOf(advice plan.Body) (blocks []plan.Block) {
 	text := func(text string) { blocks = append(blocks, plan.Block{Type: plan.BlockText, Text: text}) }
 	switch b := advice.(type) {
 	case plan.Recall:

@@ -16,8 +16,8 @@ func TrustItems(w io.Writer, items []trust.Item) error {
 	if len(items) == 0 {
 		return writef(w, "nothing here needs trust\n")
 	}
-	for _, it := range items {
-		if err := trustItem(w, it); err != nil {
+	for _, item := range items {
+		if err := trustItem(w, item); err != nil {
 			return err
 		}
 	}
@@ -25,19 +25,19 @@ func TrustItems(w io.Writer, items []trust.Item) error {
 }
 
 // TrustQuestion writes what one item would do, and asks whether it may.
-func TrustQuestion(w io.Writer, it trust.Item) {
-	_ = trustItem(w, it) // the answer decides, and without one there is no yes
+func TrustQuestion(w io.Writer, item trust.Item) {
+	_ = trustItem(w, item) // the answer decides, and without one there is no yes
 	fmt.Fprint(w, "Trust it as it is now? y or n: ")
 }
 
-func trustItem(w io.Writer, it trust.Item) error {
+func trustItem(w io.Writer, item trust.Item) error {
 	state := "not trusted"
-	if it.Trusted {
+	if item.Trusted {
 		state = "trusted"
 	}
-	digest := it.Digest[:min(shownDigest, len(it.Digest))]
-	err := writef(w, "%-11s  %-6s  %-12s  %s\n", state, it.Kind, digest, SafeLine(it.Path))
-	for line := range strings.Lines(SafeText(it.Detail)) {
+	digest := item.Digest[:min(shownDigest, len(item.Digest))]
+	err := writef(w, "%-11s  %-6s  %-12s  %s\n", state, item.Kind, digest, SafeLine(item.Path))
+	for line := range strings.Lines(SafeText(item.Detail)) {
 		err = writef(w, "             %s\n", strings.TrimRight(line, "\n"))
 	}
 	return err

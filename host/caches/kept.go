@@ -28,11 +28,11 @@ const (
 	pathName    = "repository" // says which repository it is, and when it was used last
 )
 
-// kept is the layer of a repository. One process at a time writes to it, while none
+// repoLayer is the layer of a repository. One process at a time writes to it, while none
 // reads it: who writes has the lock of writers as long as it lives, and that of
 // readers until the layer is sealed. Nothing takes the latter whole without the
 // former, so a writer can turn into a reader with no gap.
-type kept struct {
+type repoLayer struct {
 	dir        string
 	repository string
 	now        func() time.Time
@@ -44,10 +44,10 @@ type kept struct {
 	readers    int // leases that read it before it is sealed
 }
 
-func newKept(cfg Config) *kept {
+func newRepoLayer(cfg Config) *repoLayer {
 	sum := sha256.Sum256([]byte(cfg.Repository))
 	dir := filepath.Join(cfg.Dir, hex.EncodeToString(sum[:8]))
-	return &kept{
+	return &repoLayer{
 		dir:        dir,
 		repository: cfg.Repository,
 		now:        cfg.Now,
@@ -57,10 +57,10 @@ func newKept(cfg Config) *kept {
 	}
 }
 
-func (k *kept) layer() string { return filepath.Join(k.dir, layerName) }
+func (k *repoLayer) layer() string { return filepath.Join(k.dir, layerName) }
 
 // claim makes this process the one that writes, if no other one reads or writes.
-func (k *kept) claim() (bool, error) {
+func (k *repoLayer) claim() (bool, error) {
 	if k.writing {
 		return true, nil
 	}
@@ -103,7 +103,7 @@ func lockBoth(writer, shared *flock.Flock) (bool, error) {
 }
 
 // seal ends the writing.
-func (k *kept) seal() error {
+func (k *repoLayer) seal() error {
 	if !k.writing || k.reading {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (k *kept) seal() error {
 }
 
 // read is the layer as something to read: none while it is written to.
-func (k *kept) read() []string {
+func (k *repoLayer) read() []string {
 	if !k.reading && !k.writing {
 		if _, err := os.Stat(k.layer()); err != nil {
 			return nil
@@ -131,7 +131,7 @@ func (k *kept) read() []string {
 	return []string{k.layer()}
 }
 
-func (k *kept) close() error {
+func (k *repoLayer) close() error {
 	k.writing, k.reading, k.readers = false, false, 0
 	return errors.Join(k.shared.Close(), k.writer.Close())
 }

@@ -44,7 +44,7 @@ type Layers struct {
 	cfg Config
 
 	mu    sync.Mutex
-	kept  *kept
+	kept  *repoLayer
 	own   *scratch.Folder // nil before it is needed
 	begun bool            // code of the run may have run: nothing is kept from now on
 	start bool            // setup and baseline have written to a layer of this run's own
@@ -58,7 +58,7 @@ type Layers struct {
 func New(cfg Config) *Layers {
 	return &Layers{
 		cfg:   cfg,
-		kept:  newKept(cfg),
+		kept:  newRepoLayer(cfg),
 		busy:  map[string]bool{},
 		trees: map[string][]string{},
 	}

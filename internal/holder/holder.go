@@ -11,8 +11,8 @@ import (
 // Sign says in the lock file, which is there, who holds it. The old text is
 // overwritten before it is cut, so that a reader always finds a whole JSON
 // value at the beginning.
-func Sign(path string, who any) error {
-	text, err := json.Marshal(who)
+func Sign(path string, owner any) error {
+	text, err := json.Marshal(owner)
 	if err != nil {
 		return fmt.Errorf("sign a lock: %w", err)
 	}
@@ -30,11 +30,11 @@ func Sign(path string, who any) error {
 
 // Read reports who signed the lock file last, into who. It is false before the
 // first: a holder may be just about to.
-func Read(path string, who any) bool {
+func Read(path string, owner any) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = f.Close() }() // only read
-	return json.NewDecoder(f).Decode(who) == nil
+	return json.NewDecoder(f).Decode(owner) == nil
 }

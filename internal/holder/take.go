@@ -35,8 +35,8 @@ func Take(ctx context.Context, path string, poll time.Duration) (*flock.Flock, b
 // isNamed reports whether a locked file is the one under its name.
 func isNamed(lock *flock.Flock, path string) bool {
 	held, err := lock.Stat()
-	there, gone := os.Stat(path)
-	return err == nil && gone == nil && os.SameFile(held, there)
+	info, statErr := os.Stat(path)
+	return err == nil && statErr == nil && os.SameFile(held, info)
 }
 
 // Collect removes the file of a lock that no process has, or with dry only asks. It

@@ -93,11 +93,11 @@ func lock(path string, flag int) (*os.File, error) {
 	}
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == nil {
-		var held, there os.FileInfo
+		var held, current os.FileInfo
 		if held, err = file.Stat(); err == nil {
-			there, err = os.Stat(path)
+			current, err = os.Stat(path)
 		}
-		if err == nil && os.SameFile(held, there) {
+		if err == nil && os.SameFile(held, current) {
 			return file, nil
 		}
 	}

@@ -30,7 +30,7 @@ func (p *parser) sections() ([]Change, error) {
 			p.i++ // *** Begin Patch, and what stands before it
 			continue
 		}
-		c, err := p.one(line)
+		c, err := p.readSection(line)
 		if err != nil {
 			return nil, err
 		}
@@ -39,8 +39,8 @@ func (p *parser) sections() ([]Change, error) {
 	return changes, nil
 }
 
-// one reads what a section says about its file.
-func (p *parser) one(line string) (Change, error) {
+// readSection reads what a section says about its file.
+func (p *parser) readSection(line string) (Change, error) {
 	p.crlf = strings.HasSuffix(p.lines[p.i], "\r")
 	head, name, _ := strings.Cut(line, ": ")
 	c := Change{Path: strings.TrimSpace(name)}

@@ -51,17 +51,17 @@ func New(in, prefix string) (*Folder, error) {
 		if err != nil {
 			return nil, fmt.Errorf("make a folder: %w", err)
 		}
-		made, err := os.Lstat(dir)
+		before, err := os.Lstat(dir)
 		lock := lockOf(dir)
 		if err == nil {
 			_, err = lock.TryLock()
 		}
-		now, gone := os.Lstat(dir)
-		if err == nil && gone == nil && lock.Locked() && os.SameFile(made, now) {
+		now, statErr := os.Lstat(dir)
+		if err == nil && statErr == nil && lock.Locked() && os.SameFile(before, now) {
 			return &Folder{Dir: dir, lock: lock}, nil
 		}
 		_ = lock.Close()
-		if gone == nil && err != nil { // this disk has no locks: without one it is never swept
+		if statErr == nil && err != nil { // this disk has no locks: without one it is never swept
 			return &Folder{Dir: dir, lock: lock}, nil
 		}
 		// A process that sweeps was faster than the lock.

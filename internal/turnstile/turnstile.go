@@ -189,15 +189,15 @@ func (t *Turnstile) Close() error {
 
 // holder is what those who wait can see of the process inside.
 func (t *Turnstile) holder() (pid int, at time.Time) {
-	var who struct {
+	var owner struct {
 		PID int `json:"pid"`
 	}
 	if info, err := t.in.Stat(); err == nil {
 		at = info.ModTime()
 	}
 	text := make([]byte, len(t.signature))
-	if n, err := t.in.ReadAt(text, 0); err == nil && json.Unmarshal(text[:n], &who) != nil {
-		who.PID = 0 // the first is just signing
+	if n, err := t.in.ReadAt(text, 0); err == nil && json.Unmarshal(text[:n], &owner) != nil {
+		owner.PID = 0 // the first is just signing
 	}
-	return who.PID, at
+	return owner.PID, at
 }

@@ -24,20 +24,20 @@ func (w *wait) end() {
 }
 
 // await waits for what comes through a channel. It fails where it gives up.
-func await[T any](ctx context.Context, w *wait, what <-chan T) (it T, err error) {
+func await[T any](ctx context.Context, w *wait, from <-chan T) (value T, err error) {
 	if w.ticker == nil {
 		w.ticker = time.NewTicker(w.t.cfg.Beat)
 		w.pid, w.at = w.t.holder()
 	}
 	for {
 		select {
-		case it = <-what:
-			return it, nil
+		case value = <-from:
+			return value, nil
 		case <-ctx.Done():
-			return it, context.Cause(ctx)
+			return value, context.Cause(ctx)
 		case <-w.ticker.C:
 			if err := w.look(); err != nil {
-				return it, err
+				return value, err
 			}
 		}
 	}

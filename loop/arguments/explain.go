@@ -75,7 +75,7 @@ func (e *explainer) value(schema, v any, at string) {
 		return
 	}
 	e.listed(s, v, at)
-	for _, part := range e.rules.all(s) {
+	for _, part := range e.rules.schemas(s) {
 		e.value(part, v, at)
 	}
 	for _, choice := range choices(s) {
@@ -132,22 +132,22 @@ func oneOf(t any) string {
 // nothing against v, there is nothing to say here.
 func (e *explainer) choice(list []any, v any, at string) {
 	var want kinds
-	all := explainer{rules: e.rules}
+	inner := explainer{rules: e.rules}
 	for _, c := range list {
 		takes := e.rules.kinds(c)
 		want |= takes
 		if takes&kindOf(v) == 0 {
 			continue
 		}
-		before := len(all.lines)
-		if all.value(c, v, at); len(all.lines) == before {
+		before := len(inner.lines)
+		if inner.value(c, v, at); len(inner.lines) == before {
 			return
 		}
 	}
 	if want&kindOf(v) == 0 {
 		e.add(at, "expected %s, got %s", want, describe(v))
 	}
-	e.lines = append(e.lines, all.lines...)
+	e.lines = append(e.lines, inner.lines...)
 }
 
 // limit checks one bound of a schema; beyond says whether v exceeds it.

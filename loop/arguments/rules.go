@@ -124,7 +124,7 @@ func (r rules) kindsAt(schema any, depth int) kinds {
 		}
 		out &= any
 	}
-	for _, part := range r.all(s) {
+	for _, part := range r.schemas(s) {
 		out &= r.kindsAt(part, depth-1)
 	}
 	for _, choice := range choices(s) {
@@ -164,8 +164,8 @@ func namedKinds(t any) kinds {
 	return out
 }
 
-// all lists what a value must fit besides s itself.
-func (r rules) all(s map[string]any) []any {
+// schemas lists what a value must fit besides s itself.
+func (r rules) schemas(s map[string]any) []any {
 	parts, _ := s["allOf"].([]any)
 	if ref, ok := s["$ref"].(string); ok {
 		parts = append(parts[:len(parts):len(parts)], r.resolve(ref))
@@ -225,7 +225,7 @@ func (r rules) facetsAt(schema any, k kinds, depth int) []map[string]any {
 		return nil
 	}
 	out := []map[string]any{s}
-	for _, part := range r.all(s) {
+	for _, part := range r.schemas(s) {
 		out = append(out, r.facetsAt(part, k, depth-1)...)
 	}
 	for _, choice := range choices(s) {

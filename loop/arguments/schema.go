@@ -170,7 +170,7 @@ func (c *soundness) findLoop(schema any) error {
 		return fmt.Errorf("it refers to itself without end")
 	}
 	c.state[id] = entered
-	parts := c.rules.all(s)
+	parts := c.rules.schemas(s)
 	for _, choice := range choices(s) {
 		parts = append(parts, choice...)
 	}

@@ -104,10 +104,10 @@ var endOfUser = []byte(`}],"role":"user"}`)
 // written over: it is cut where the marks belong.
 func (p *protocol) marked(messages []plan.Message, encoded []byte, mends wire.Mends) wire.Text {
 	end := len(encoded)
-	rest, found := end, 0
+	rest, marks := end, 0
 	var out wire.Text
 	for _, m := range slices.Backward(messages) {
-		if found == marked || end <= 0 {
+		if marks == marked || end <= 0 {
 			break
 		}
 		raw := p.encoded(m, mends)
@@ -117,7 +117,7 @@ func (p *protocol) marked(messages []plan.Message, encoded []byte, mends wire.Me
 		if at := end - len(endOfUser); at > 0 && bytes.HasSuffix(encoded[:end], endOfUser) {
 			out = append(out, encoded[at:rest], mark)
 			rest = at
-			found++
+			marks++
 		}
 		end -= len(raw) + len(comma)
 	}

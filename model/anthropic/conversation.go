@@ -101,11 +101,11 @@ func (p *protocol) joined(messages []plan.Message, m marks, mends wire.Mends) []
 	}
 	if m.blocks {
 		mark := slices.Concat(mark, endOfUser)
-		found := 0
+		results := 0
 		for i, raw := range slices.Backward(encoded) {
-			if text, ok := bytes.CutSuffix(raw, endOfUser); ok && found < marked {
+			if text, ok := bytes.CutSuffix(raw, endOfUser); ok && results < marked {
 				encoded[i] = slices.Concat(text, mark)
-				found++
+				results++
 			}
 		}
 	}

@@ -39,11 +39,11 @@ func callID(id string) string {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
-	kept := cleaned(id)
-	if most := longestID - digits - 1; len(kept) > most {
-		kept = kept[:most]
+	name := cleaned(id)
+	if most := longestID - digits - 1; len(name) > most {
+		name = name[:most]
 	}
-	return kept + "_" + hex.EncodeToString(sum[:])[:digits]
+	return name + "_" + hex.EncodeToString(sum[:])[:digits]
 }
 
 // toolName is the name of a tool as the wire takes it in what was said. A model

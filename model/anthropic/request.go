@@ -84,16 +84,16 @@ func (p *protocol) Encode(call loop.Call, mends wire.Mends) (wire.Request, error
 	if err != nil {
 		return wire.Request{}, err
 	}
-	var said wire.Text
+	var text wire.Text
 	if r.may(partsJoined) {
-		said = p.conversation(call.Messages, encoded, marks, mends)
+		text = p.conversation(call.Messages, encoded, marks, mends)
 	} else {
-		said = wire.Text{p.joined(call.Messages, marks, mends)}
+		text = wire.Text{p.joined(call.Messages, marks, mends)}
 	}
-	said = p.headMarked(call, said, marks, mends)
+	text = p.headMarked(call, text, marks, mends)
 	return wire.Request{
 		Path:     "messages",
-		Body:     slices.Concat(wire.Text{[]byte(`{"messages":[`)}, said, wire.Text{tail}),
+		Body:     slices.Concat(wire.Text{[]byte(`{"messages":[`)}, text, wire.Text{tail}),
 		Headers:  p.headers(r.beta),
 		Optional: append(slices.Clip(o.List()), r.optional...),
 		Tool:     r.tool,
@@ -221,11 +221,11 @@ func (p *protocol) toolParams(r *request) ([][]byte, error) {
 		r.optional = append(r.optional, part)
 	}
 	encoded, err := p.kept.Tools(r.tools, form, write)
-	found := r.foundTools()
-	if err != nil || len(found) == 0 {
+	tools := r.foundTools()
+	if err != nil || len(tools) == 0 {
 		return encoded, err
 	}
-	later, err := p.kept.Tools(found, form+" deferred", func(spec loop.Spec) ([]byte, error) {
+	later, err := p.kept.Tools(tools, form+" deferred", func(spec loop.Spec) ([]byte, error) {
 		raw, err := write(spec)
 		if err != nil {
 			return nil, err

@@ -98,7 +98,7 @@ func New(overrides map[string]Entry) *Catalog {
 	}
 	return &Catalog{
 		overrides: own,
-		load:      kept,
+		load:      builtIn,
 		asked:     map[question]answer{},
 	}
 }

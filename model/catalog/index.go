@@ -257,5 +257,5 @@ func hasAny(id string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(id, part) })
 }
 
-// kept is the index of the list that is part of this program, made once.
-var kept = sync.OnceValue(func() index { return newIndex(models) })
+// builtIn is the index of the list that is part of this program, made once.
+var builtIn = sync.OnceValue(func() index { return newIndex(models) })

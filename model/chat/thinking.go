@@ -159,12 +159,12 @@ func (d *details) raw() json.RawMessage {
 		return nil
 	}
 	out := make([]map[string]any, len(d.list))
-	for i, one := range d.list {
-		out[i] = make(map[string]any, len(one.fields))
-		for name, value := range one.fields {
+	for i, entry := range d.list {
+		out[i] = make(map[string]any, len(entry.fields))
+		for name, value := range entry.fields {
 			out[i][name] = value
 		}
-		for name, text := range one.words {
+		for name, text := range entry.words {
 			out[i][name] = text.String()
 		}
 	}

@@ -188,8 +188,8 @@ func capabilities(ctx context.Context, probe *http.Client, address, model string
 		len(says.Capabilities) == 0 {
 		return nil, nil
 	}
-	can := func(what string) *bool {
-		yes := slices.Contains(says.Capabilities, what)
+	can := func(capability string) *bool {
+		yes := slices.Contains(says.Capabilities, capability)
 		return &yes
 	}
 	return can("completion"), can("tools")

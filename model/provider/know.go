@@ -100,13 +100,13 @@ func (s *Set) serverWindow(name string) int64 {
 	if window := s.learnt[place.Name()]; window > 0 {
 		return window
 	}
-	asked := s.offers[place.server()]
-	if asked == nil {
+	known := s.offers[place.server()]
+	if known == nil {
 		return 0
 	}
 	select {
-	case <-asked.done:
-		return windowOf(asked.list, place.Model)
+	case <-known.done:
+		return windowOf(known.list, place.Model)
 	default:
 		return 0
 	}

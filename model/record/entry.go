@@ -117,14 +117,14 @@ func encodeRequest(c loop.Call, clean cleaner) (json.RawMessage, error) {
 
 // keptHeaders are the headers that are recorded, under their usual spelling.
 func keptHeaders(headers map[string]string) map[string]string {
-	kept := map[string]string{}
+	recorded := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		usual := http.CanonicalHeaderKey(name)
 		if usual != "X-Plan-Run" && !isCredential(usual) {
-			kept[usual] = headers[name]
+			recorded[usual] = headers[name]
 		}
 	}
-	return kept
+	return recorded
 }
 
 // encodeEntry writes the line of a call.

@@ -129,24 +129,24 @@ func (r *recorded) answer() (loop.Answer, error) {
 func (p *Player) take(request json.RawMessage) (*recorded, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var found *recorded
+	var match *recorded
 	for _, call := range p.calls {
 		if call.taken || !bytes.Equal(call.Request, request) {
 			continue
 		}
 		if call.Cancelled == "" {
-			found = call
+			match = call
 			break
 		}
-		if found == nil {
-			found = call
+		if match == nil {
+			match = call
 		}
 	}
-	if found == nil {
+	if match == nil {
 		return nil, p.missing(request)
 	}
-	found.taken = true
-	return found, nil
+	match.taken = true
+	return match, nil
 }
 
 // giveBack leaves a call to be played: its caller went away.

@@ -81,11 +81,11 @@ type grown struct {
 
 // grow takes an event about what is in an item.
 func (a *assembly) grow(kind string, e *sdk.ResponseStreamEventUnion, data []byte) error {
-	what, isDelta := strings.CutSuffix(kind, ".delta")
-	what, isDone := strings.CutSuffix(what, ".done")
+	field, isDelta := strings.CutSuffix(kind, ".delta")
+	field, isDone := strings.CutSuffix(field, ".done")
 	to := grown{item: itemMessage, index: e.ContentIndex}
 	text := e.Text
-	switch what {
+	switch field {
 	case "response.output_text":
 		to.part = partText
 	case "response.refusal":
@@ -326,14 +326,14 @@ func (a *assembly) close(status string) {
 // output takes the items of a whole response: those that were streamed, in part
 // or not at all.
 func (a *assembly) output(items []sdk.ResponseOutputItemUnion) {
-	taken := map[*item]bool{}
+	used := map[*item]bool{}
 	for i := range items {
 		from := &items[i]
-		it := a.streamed(from, taken)
+		it := a.streamed(from, used)
 		if it == nil {
 			it = a.add(place{}, kindOf(from))
 		}
-		taken[it] = true
+		used[it] = true
 		it.index, it.indexed = int64(i), true
 		a.closeItem(it, from)
 	}
@@ -341,10 +341,10 @@ func (a *assembly) output(items []sdk.ResponseOutputItemUnion) {
 
 // streamed finds the item that was streamed: by its ids, or the next of its kind
 // where the ids are other ones.
-func (a *assembly) streamed(from *sdk.ResponseOutputItemUnion, taken map[*item]bool) *item {
+func (a *assembly) streamed(from *sdk.ResponseOutputItemUnion, used map[*item]bool) *item {
 	var next *item
 	for _, it := range a.items {
-		if taken[it] || it.kind != kindOf(from) {
+		if used[it] || it.kind != kindOf(from) {
 			continue
 		}
 		if from.ID != "" && it.id == from.ID {

@@ -146,13 +146,13 @@ func (p *protocol) mode(format *loop.Format) string {
 // schemaFormat asks for an answer that fits a schema. The SDK's own schema is a
 // map, which would reorder a canonical one, so ours goes in as it is.
 func schemaFormat(format loop.Format) sdk.ResponseFormatTextConfigUnionParam {
-	asked := param.Override[sdk.ResponseFormatTextJSONSchemaConfigParam](struct {
+	jsonSchema := param.Override[sdk.ResponseFormatTextJSONSchemaConfigParam](struct {
 		Type   string          `json:"type"`
 		Name   string          `json:"name"`
 		Strict bool            `json:"strict"`
 		Schema json.RawMessage `json:"schema"`
 	}{"json_schema", format.Name, true, format.Schema})
-	return sdk.ResponseFormatTextConfigUnionParam{OfJSONSchema: &asked}
+	return sdk.ResponseFormatTextConfigUnionParam{OfJSONSchema: &jsonSchema}
 }
 
 // tail is the body after the conversation: the system prompt, the tools and the

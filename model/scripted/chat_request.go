@@ -91,8 +91,8 @@ func readChat(body []byte, g *Gateway) (*chatRequest, error) {
 }
 
 // asks implements question.
-func (r *chatRequest) asks() *asked {
-	q := &asked{
+func (r *chatRequest) asks() *commonRequest {
+	q := &commonRequest{
 		model:  r.Model,
 		stream: r.Stream,
 		size:   r.size,

@@ -139,7 +139,7 @@ func (f *Fault) checkSettings(allowed []string) error {
 			)
 		}
 	}
-	given := []struct {
+	fields := []struct {
 		name string
 		set  bool
 	}{
@@ -150,7 +150,7 @@ func (f *Fault) checkSettings(allowed []string) error {
 		{"after_chunks", f.AfterChunks != nil},
 		{"delay", f.Delay != 0},
 	}
-	for _, g := range given {
+	for _, g := range fields {
 		if g.set && !slices.Contains(allowed, g.name) {
 			return fmt.Errorf("fault %s has no use for %s; take it out", f.Kind, g.name)
 		}

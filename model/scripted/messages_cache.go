@@ -40,17 +40,17 @@ func (c *cacheControl) ttl() string {
 // changes how a prompt is read stands between them, and has no size.
 func (r *messagesRequest) split() []span {
 	var out []span
-	all := sha256.New()
+	sum := sha256.New()
 	size := 0
 	add := func(where string, b *block) {
-		fmt.Fprintf(all, "%d:%s", len(b.raw), b.raw)
+		fmt.Fprintf(sum, "%d:%s", len(b.raw), b.raw)
 		size += len(b.raw)
 		s := span{
 			where: where,
 			size:  size,
 			ttl:   b.CacheControl.ttl(),
 		}
-		all.Sum(s.sum[:0])
+		sum.Sum(s.sum[:0])
 		out = append(out, s)
 	}
 	for i := range r.tools {
@@ -61,9 +61,9 @@ func (r *messagesRequest) split() []span {
 	for i := range r.system {
 		add(fmt.Sprintf("system.%d", i), &r.system[i])
 	}
-	fmt.Fprintf(all, "thinking:%s choice:%s", encoded(r.Thinking), encoded(r.ToolChoice))
+	fmt.Fprintf(sum, "thinking:%s choice:%s", encoded(r.Thinking), encoded(r.ToolChoice))
 	for i := range r.joined {
-		fmt.Fprintf(all, "role:%s", r.joined[i].role)
+		fmt.Fprintf(sum, "role:%s", r.joined[i].role)
 		for j := range r.joined[i].blocks {
 			add(fmt.Sprintf("messages.%d.content.%d", i, j), &r.joined[i].blocks[j])
 		}

@@ -160,7 +160,7 @@ func unanswered(message int, ids []string) error {
 // checkResultBlocks makes sure that a message begins with the results of the
 // calls that are waiting, each once.
 func checkResultBlocks(at int, blocks []block, waiting []string) error {
-	var given []string
+	var answered []string
 	for i, b := range blocks {
 		if b.Type != blockResult {
 			continue
@@ -170,7 +170,7 @@ func checkResultBlocks(at int, blocks []block, waiting []string) error {
 			return wrong("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
 				"Each `tool_result` block must have a corresponding `tool_use` block in the previous "+
 				"message.", at, i, b.ToolUseID)
-		case slices.Contains(given, b.ToolUseID):
+		case slices.Contains(answered, b.ToolUseID):
 			return wrong(
 				"messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` "+
 					"blocks with id: %s",
@@ -178,12 +178,12 @@ func checkResultBlocks(at int, blocks []block, waiting []string) error {
 				i,
 				b.ToolUseID,
 			)
-		case i != len(given):
+		case i != len(answered):
 			return wrong("messages.%d.content.%d: `tool_result` blocks must come first in a message", at, i)
 		}
-		given = append(given, b.ToolUseID)
+		answered = append(answered, b.ToolUseID)
 	}
-	missing := slices.DeleteFunc(slices.Clone(waiting), func(id string) bool { return slices.Contains(given, id) })
+	missing := slices.DeleteFunc(slices.Clone(waiting), func(id string) bool { return slices.Contains(answered, id) })
 	if len(missing) > 0 {
 		return unanswered(at-1, missing)
 	}

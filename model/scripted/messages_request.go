@@ -195,8 +195,8 @@ func (r *messagesRequest) checkThinking() error {
 }
 
 // asks implements question. A user message of results only is no turn.
-func (r *messagesRequest) asks() *asked {
-	q := &asked{
+func (r *messagesRequest) asks() *commonRequest {
+	q := &commonRequest{
 		model:     r.Model,
 		stream:    r.Stream,
 		continues: r.joined[len(r.joined)-1].role == "assistant",

@@ -72,18 +72,18 @@ func Wires() []string {
 // protocolOf finds the wire that a request was sent by: by its path or, for the
 // list of models, by its headers.
 func protocolOf(r *http.Request) *protocol {
-	all := protocols()
-	for _, p := range all {
+	list := protocols()
+	for _, p := range list {
 		if r.URL.Path == p.path {
 			return p
 		}
 	}
-	for _, p := range all {
+	for _, p := range list {
 		if p.header != "" && r.Header.Get(p.header) != "" {
 			return p
 		}
 	}
-	return all[0]
+	return list[0]
 }
 
 // refuse is an error response in the words of the wire. The code is for the

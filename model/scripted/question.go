@@ -9,13 +9,13 @@ import (
 
 // question is a request of one of the wires, decoded and checked.
 type question interface {
-	asks() *asked
+	asks() *commonRequest
 	streamed(a *answer) ([]chunk, error)
 	plain(a *answer) ([]byte, error)
 }
 
-// asked is what a request asks for, whichever wire it came by.
-type asked struct {
+// commonRequest is what a request asks for, whichever wire it came by.
+type commonRequest struct {
 	model  string
 	stream bool
 	turns  []turn
@@ -31,7 +31,7 @@ type asked struct {
 }
 
 // length is how long the request is, in tokens.
-func (q *asked) length() int64 {
+func (q *commonRequest) length() int64 {
 	if q.spans != nil {
 		return tokens(q.spans[len(q.spans)-1].size)
 	}

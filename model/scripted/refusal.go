@@ -77,9 +77,9 @@ func (g *Gateway) refused(w *protocol, body []byte) *performance {
 	if len(g.Refuses) == 0 || json.Unmarshal(body, &fields) != nil {
 		return nil
 	}
-	found := w.refusable(body)
+	target := w.refusable(body)
 	for _, name := range g.Refuses {
-		words, code := found.refusal(w, name, fields)
+		words, code := target.refusal(w, name, fields)
 		if words == "" {
 			continue
 		}
@@ -119,8 +119,8 @@ func (r *refusable) refusal(w *protocol, name string, fields map[string]json.Raw
 		return r.refuseMessage(name), ""
 	}
 	path, value, valued := strings.Cut(name, "=")
-	found, ok := lookUp(fields, path)
-	if !ok || valued && !sameValue(found, value) {
+	actual, ok := lookUp(fields, path)
+	if !ok || valued && !sameValue(actual, value) {
 		return "", ""
 	}
 	return w.refusal(path, value)
@@ -162,12 +162,12 @@ func (r *refusable) refuseMessage(name string) string {
 // lookUp finds a parameter, of which a dot leads into another.
 func lookUp(fields map[string]json.RawMessage, path string) (json.RawMessage, bool) {
 	name, rest, deeper := strings.Cut(path, ".")
-	found, ok := fields[name]
+	value, ok := fields[name]
 	if !ok || !deeper {
-		return found, ok
+		return value, ok
 	}
 	var inner map[string]json.RawMessage
-	if json.Unmarshal(found, &inner) != nil {
+	if json.Unmarshal(value, &inner) != nil {
 		return nil, false
 	}
 	return lookUp(inner, rest)

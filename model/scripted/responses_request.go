@@ -206,8 +206,8 @@ func (o *textOptions) check() error {
 }
 
 // asks implements question.
-func (r *responsesRequest) asks() *asked {
-	return &asked{
+func (r *responsesRequest) asks() *commonRequest {
+	return &commonRequest{
 		model:  r.Model,
 		stream: r.Stream,
 		turns:  turnsOf(r.items),

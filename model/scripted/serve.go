@@ -104,7 +104,7 @@ func (s *Scenario) paused(at place) bool {
 }
 
 // usage is what an answer is said to have consumed.
-func (s *Server) usage(r *Reply, a *answer, q *asked) Usage {
+func (s *Server) usage(r *Reply, a *answer, q *commonRequest) Usage {
 	var u Usage
 	if q.spans != nil {
 		u = s.prompts.use(q.model, q.spans, s.now)

@@ -48,13 +48,13 @@ func parseBase(text string, suffixes []string) (*url.URL, error) {
 	return base, nil
 }
 
-// httpClient returns a copy of given, or a client of our own, that does not
+// httpClient returns a copy of base, or a client of our own, that does not
 // follow redirects: net/http would turn the POST into a GET and the server's
 // complaint about that would hide the reason.
-func httpClient(given *http.Client) *http.Client {
+func httpClient(base *http.Client) *http.Client {
 	client := http.Client{}
-	if given != nil {
-		client = *given
+	if base != nil {
+		client = *base
 	} else {
 		dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 		client.Transport = &http.Transport{

@@ -32,16 +32,16 @@ const (
 )
 
 // overlong is an answer that is read no further.
-func overlong(what string) Failure {
+func overlong(subject string) Failure {
 	return Failure{ModelError: &loop.ModelError{
 		Kind:    loop.ErrOverlong,
-		Message: "the model server's answer was given up: it " + what,
-		Bound:   what,
+		Message: "the model server's answer was given up: it " + subject,
+		Bound:   subject,
 	}}
 }
 
-func longer(what string, most int64) Failure {
-	return overlong(fmt.Sprintf("%s more than %s", what, amount.ExactBytes(most)))
+func longer(subject string, most int64) Failure {
+	return overlong(fmt.Sprintf("%s more than %s", subject, amount.ExactBytes(most)))
 }
 
 // tally counts an answer while it is put together.

@@ -83,8 +83,8 @@ func (c *Client) begin(ctx context.Context, key string, patience int) *exchange 
 func (x *exchange) longer(d time.Duration) time.Duration { return d * time.Duration(x.times) }
 
 // silent gives the exchange up.
-func (x *exchange) silent(what string, d time.Duration, setting string) {
-	x.cancel(&silence{text: fmt.Sprintf("the model server %s %s (the setting is timeouts.%s)", what, d, setting)})
+func (x *exchange) silent(subject string, d time.Duration, setting string) {
+	x.cancel(&silence{text: fmt.Sprintf("the model server %s %s (the setting is timeouts.%s)", subject, d, setting)})
 }
 
 func (x *exchange) end() {
@@ -325,12 +325,12 @@ func (x *exchange) describe(err error) Failure {
 			Err:     err,
 		}}
 	}
-	var asked *url.Error
-	if errors.As(err, &asked) {
+	var failed *url.Error
+	if errors.As(err, &failed) {
 		return Failure{ModelError: &loop.ModelError{
-			Kind:    kindOfNetwork(asked.Err, x.strange.Load()),
-			Message: fmt.Sprintf("no answer from the model server at %s: %v", x.client.base, asked.Err),
-			Err:     asked.Err, // without the address, whose query may hold a key
+			Kind:    kindOfNetwork(failed.Err, x.strange.Load()),
+			Message: fmt.Sprintf("no answer from the model server at %s: %v", x.client.base, failed.Err),
+			Err:     failed.Err, // without the address, whose query may hold a key
 		}}
 	}
 	return Failure{ModelError: &loop.ModelError{

@@ -48,16 +48,16 @@ func without(adjusted []plan.Adjusted, part Optional) []plan.Adjusted {
 // lasting returns the mends with those in them that are to be remembered. What
 // was mended once goes back to how it was.
 func (m Mends) lasting(parts []Optional) Mends {
-	var kept []Optional
+	var remaining []Optional
 	out := maps.Clone(m)
 	for _, p := range parts {
 		if p.Once {
 			delete(out, p.Part)
 		} else {
-			kept = append(kept, p)
+			remaining = append(remaining, p)
 		}
 	}
-	return out.with(kept)
+	return out.with(remaining)
 }
 
 // Form names the mends, so that what was written with the same ones can be told

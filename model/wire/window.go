@@ -152,8 +152,8 @@ func largestOutput(text string) string {
 		text = thousands().ReplaceAllString(text, "$1$2")
 	}
 	for _, form := range mostOutput {
-		if found := form().FindStringSubmatch(text); found != nil {
-			return found[1]
+		if match := form().FindStringSubmatch(text); match != nil {
+			return match[1]
 		}
 	}
 	return ""

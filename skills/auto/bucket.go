@@ -54,17 +54,17 @@ func (b Bucketer) Observe(
 // nothing else is its own kind.
 func Kind(request, repo string) string {
 	folder := strings.ToLower(filepath.Base(repo))
-	kept := strings.Fields(request)
+	words := strings.Fields(request)
 	n := 0
-	for _, word := range kept {
+	for _, word := range words {
 		bare := strings.ToLower(strings.Trim(word, "`'\"()[]<>{}*,;:.!?…“”‘’"))
 		if strings.Contains(bare, "/") || bare == folder && repo != "" {
 			continue
 		}
-		kept[n] = word
+		words[n] = word
 		n++
 	}
-	if kind := strings.Join(kept[:n], " "); len(skills.Words(kind)) > 0 {
+	if kind := strings.Join(words[:n], " "); len(skills.Words(kind)) > 0 {
 		return kind
 	}
 	return request

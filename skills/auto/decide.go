@@ -34,22 +34,22 @@ func (l *Library) Reject(ctx context.Context, d Draft, why string) error {
 // Rollback takes the approval of the active revision back, so that the one
 // approved before it is used again, or none. It returns the one that is.
 func (l *Library) Rollback(ctx context.Context, name, why string) (active *Draft, err error) {
-	all, err := l.List(ctx)
+	drafts, err := l.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(d Draft) bool { return d.Name == name && d.Active })
+	i := slices.IndexFunc(drafts, func(d Draft) bool { return d.Name == name && d.Active })
 	if i < 0 {
 		return nil, fmt.Errorf("no revision of %s is approved, so there is nothing to take back", name)
 	}
-	if err := l.decide(ctx, all[i], plan.GrantRevoked, why); err != nil {
+	if err := l.decide(ctx, drafts[i], plan.GrantRevoked, why); err != nil {
 		return nil, err
 	}
-	if all, err = l.List(ctx); err != nil {
+	if drafts, err = l.List(ctx); err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(all, func(d Draft) bool { return d.Name == name && d.Active }); i >= 0 {
-		return &all[i], nil
+	if i := slices.IndexFunc(drafts, func(d Draft) bool { return d.Name == name && d.Active }); i >= 0 {
+		return &drafts[i], nil
 	}
 	return nil, nil
 }

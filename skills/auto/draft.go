@@ -34,9 +34,9 @@ const claimPoll = 20 * time.Millisecond
 func (l *Library) Draft(
 	ctx context.Context,
 	signature string,
-	all []Evidence,
+	evidence []Evidence,
 	existing []skills.Skill,
-) (made *plan.SkillDraft, err error) {
+) (draft *plan.SkillDraft, err error) {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of drafts: %w", err)
 	}
@@ -45,7 +45,7 @@ func (l *Library) Draft(
 		return nil, errors.Join(fmt.Errorf("wait for another process that writes a draft: %w", err), claim.Close())
 	}
 	defer func() { err = errors.Join(err, claim.Close()) }()
-	return l.draft(ctx, signature, all, existing)
+	return l.draft(ctx, signature, evidence, existing)
 }
 
 // claimFile is locked by the process that writes a draft.
@@ -55,7 +55,7 @@ const claimFile = ".lock"
 func (l *Library) draft(
 	ctx context.Context,
 	signature string,
-	all []Evidence,
+	evidence []Evidence,
 	existing []skills.Skill,
 ) (*plan.SkillDraft, error) {
 	grants, err := l.Grants.SkillGrants(ctx)
@@ -74,17 +74,17 @@ func (l *Library) draft(
 			return nil, nil
 		}
 	}
-	c := Compare(all)
+	c := Compare(evidence)
 	meta := Meta{
 		AutoDrafted: true,
 		NeedsReview: true,
 		Signature:   signature,
 		DraftedAt:   l.Now().UTC(),
 	}
-	for _, e := range all {
+	for _, e := range evidence {
 		meta.Runs = append(meta.Runs, e.Run)
 	}
-	name, data, err := l.compose(signature, c, len(all), existing, &meta)
+	name, data, err := l.compose(signature, c, len(evidence), existing, &meta)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -253,13 +253,13 @@ func (l *Library) Rewrite(ctx context.Context, d Draft, body string) (*plan.Skil
 	if err := checkSkill(data, d.Name); err != nil {
 		return nil, err
 	}
-	all, err := l.List(ctx)
+	drafts, err := l.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	meta := d.Meta
 	meta.NeedsReview, meta.Score, meta.DraftedAt = true, nil, l.Now().UTC()
-	for _, other := range all {
+	for _, other := range drafts {
 		if other.Name == d.Name {
 			meta.Revision = max(meta.Revision, other.Revision)
 		}

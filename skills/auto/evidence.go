@@ -132,11 +132,11 @@ type Common struct {
 // Files that differ are named by their folder and ending. Steps that no two
 // runs share are those of the latest run. Every gap counts, since each cost a
 // cycle.
-func Compare(all []Evidence) Common {
+func Compare(evidence []Evidence) Common {
 	var c Common
 	var files, commands, checks, plans [][]string
 	var kinds []string
-	for _, e := range all {
+	for _, e := range evidence {
 		c.Requests = add(c.Requests, e.Request)
 		kinds = add(kinds, Kind(e.Request, e.Repo))
 		files = append(files, e.Files)
@@ -151,8 +151,8 @@ func Compare(all []Evidence) Common {
 		c.Files = sharedByMost(files, pattern)
 	}
 	c.Commands, c.Checks = sharedByMost(commands, unchanged), sharedByMost(checks, unchanged)
-	if c.Steps = sharedByMost(plans, unchanged); len(c.Steps) == 0 && len(all) > 0 {
-		c.Steps = all[len(all)-1].Steps
+	if c.Steps = sharedByMost(plans, unchanged); len(c.Steps) == 0 && len(evidence) > 0 {
+		c.Steps = evidence[len(evidence)-1].Steps
 	}
 	c.Words = sharedWords(kinds)
 	return c

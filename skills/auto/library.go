@@ -176,27 +176,27 @@ func (l *Library) read(folder, name string, rev int, grants []plan.SkillGrant) D
 // Get finds a draft by name: the given revision, or with 0 the one that waits
 // for a decision, else the latest.
 func (l *Library) Get(ctx context.Context, name string, rev int) (Draft, error) {
-	all, err := l.List(ctx)
+	drafts, err := l.List(ctx)
 	if err != nil {
 		return Draft{}, err
 	}
-	var found *Draft
-	for i := range all {
-		d := &all[i]
+	var latest *Draft
+	for i := range drafts {
+		d := &drafts[i]
 		if d.Name != name || rev > 0 && d.Revision != rev {
 			continue
 		}
-		if found == nil || d.needsDecision() || !found.needsDecision() {
-			found = d
+		if latest == nil || d.needsDecision() || !latest.needsDecision() {
+			latest = d
 		}
 	}
-	if found == nil {
+	if latest == nil {
 		return Draft{}, fmt.Errorf(
 			"there is no draft %s; `plan skills review` shows those there are",
 			strings.TrimSpace(name+" "+revText(rev)),
 		)
 	}
-	return *found, found.Err
+	return *latest, latest.Err
 }
 
 // needsDecision reports whether a person has to look at the draft.
@@ -204,8 +204,8 @@ func (d Draft) needsDecision() bool { return d.Status == Pending || d.Status == 
 
 // Waiting lists the drafts that a person has to look at.
 func (l *Library) Waiting(ctx context.Context) ([]Draft, error) {
-	all, err := l.List(ctx)
-	return slices.DeleteFunc(all, func(d Draft) bool { return !d.needsDecision() || d.Err != nil }), err
+	drafts, err := l.List(ctx)
+	return slices.DeleteFunc(drafts, func(d Draft) bool { return !d.needsDecision() || d.Err != nil }), err
 }
 
 func revText(rev int) string {

@@ -45,8 +45,8 @@ func similarity(a, b string) float64 {
 			both++
 		}
 	}
-	if all := len(x) + len(y) - both; all > 0 {
-		return float64(both) / float64(all)
+	if union := len(x) + len(y) - both; union > 0 {
+		return float64(both) / float64(union)
 	}
 	return 0
 }

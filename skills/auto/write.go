@@ -54,8 +54,8 @@ func compose(name string, c Common, runs int, redact func(string) string) ([]byt
 			return
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n", title)
-		for _, it := range items[:min(len(items), maxItems)] {
-			fmt.Fprintf(&b, "- %s\n", quote(it))
+		for _, item := range items[:min(len(items), maxItems)] {
+			fmt.Fprintf(&b, "- %s\n", quote(item))
 		}
 	}
 	requests := c.Requests[:min(len(c.Requests), maxRequests)]

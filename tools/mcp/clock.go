@@ -51,7 +51,7 @@ func (c *clock) start(ctx context.Context, limit time.Duration) (context.Context
 }
 
 // pause stops the time of all calls until it goes on; what was asked is then known.
-func (c *clock) pause() (resume func(asked string)) {
+func (c *clock) pause() (resume func(question string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.paused++; c.paused == 1 {
@@ -60,10 +60,10 @@ func (c *clock) pause() (resume func(asked string)) {
 			b.left -= time.Since(b.since)
 		}
 	}
-	return func(asked string) {
+	return func(question string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.asked = append(c.asked, asked)
+		c.asked = append(c.asked, question)
 		if c.paused--; c.paused > 0 {
 			return
 		}
@@ -79,8 +79,8 @@ func (c *clock) takeQuestions() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	text := ""
-	for _, asked := range c.asked {
-		text += "\n" + asked
+	for _, question := range c.asked {
+		text += "\n" + question
 	}
 	c.asked = nil
 	return text

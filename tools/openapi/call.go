@@ -143,10 +143,10 @@ func (s *Service) sign(ctx context.Context, r *http.Request) error {
 
 // request makes the request of a call.
 func (t *tool) request(ctx context.Context, args json.RawMessage) (*http.Request, error) {
-	given := map[string]any{}
+	values := map[string]any{}
 	numbers := json.NewDecoder(bytes.NewReader(args))
 	numbers.UseNumber()
-	if err := numbers.Decode(&given); err != nil && !errors.Is(err, io.EOF) {
+	if err := numbers.Decode(&values); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("its arguments are no JSON object: %w", err)
 	}
 	at := place{
@@ -155,7 +155,7 @@ func (t *tool) request(ctx context.Context, args json.RawMessage) (*http.Request
 		headers: http.Header{},
 	}
 	for _, p := range t.op.Parameters {
-		if err := t.put(&at, p, given[p.Argument]); err != nil {
+		if err := t.put(&at, p, values[p.Argument]); err != nil {
 			return nil, err
 		}
 	}
@@ -165,8 +165,8 @@ func (t *tool) request(ctx context.Context, args json.RawMessage) (*http.Request
 	}
 	to.RawQuery = at.query.Encode()
 	var body io.Reader
-	if given[bodyArgument] != nil && t.op.Body != "" {
-		text, err := t.body(given[bodyArgument])
+	if values[bodyArgument] != nil && t.op.Body != "" {
+		text, err := t.body(values[bodyArgument])
 		if err != nil {
 			return nil, err
 		}
@@ -264,14 +264,14 @@ func (p parameter) query(value any, to url.Values) {
 			to.Add(p.Name, textOf(element))
 		}
 	case map[string]any:
-		for name, one := range v {
+		for name, member := range v {
 			switch {
 			case p.JSON:
 				to.Set(p.Name, p.text(value))
 			case p.Deep:
-				parameter{Name: p.Name + "[" + name + "]", Deep: true}.query(one, to)
+				parameter{Name: p.Name + "[" + name + "]", Deep: true}.query(member, to)
 			default:
-				to.Add(name, textOf(one))
+				to.Add(name, textOf(member))
 			}
 		}
 	default:

@@ -185,10 +185,10 @@ func (r *reader) binary(cmd *syntax.BinaryCmd, in feed) {
 			through = fetched
 		}
 	}
-	was := r.lists
+	outer := r.lists
 	r.lists = r.listed(before)
 	r.scoped(func() { r.stmt(cmd.Y, through) })
-	r.lists = was
+	r.lists = outer
 }
 
 // within reads the statements inside a compound command, and the commands that

@@ -356,13 +356,13 @@ func unescape(s string, quoted bool) string {
 
 // joined is a command as it is said.
 func joined(argv []word) string {
-	var said []string
+	var texts []string
 	for _, w := range argv {
 		if w.shown != "" {
-			said = append(said, w.shown)
+			texts = append(texts, w.shown)
 		}
 	}
-	return strings.Join(said, " ")
+	return strings.Join(texts, " ")
 }
 
 // meant is a command with the values of its words.

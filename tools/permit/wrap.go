@@ -273,7 +273,7 @@ func (r *reader) behind(at int, w wrapper, args []word, in feed, hereText *strin
 				args[i] = unsaid(args[i].text)
 			}
 		}
-		r.given(args, in)
+		r.fromInput(args, in)
 		return
 	case name == "flock" && args[0].text == "-c" && len(args) > 1, name == "watch":
 		if name == "flock" {
@@ -285,8 +285,8 @@ func (r *reader) behind(at int, w wrapper, args []word, in feed, hereText *strin
 	r.simple(args, in, hereText)
 }
 
-// given reads a command that gets further words from its input.
-func (r *reader) given(args []word, in feed) {
+// fromInput reads a command that gets further words from its input.
+func (r *reader) fromInput(args []word, in feed) {
 	at := len(r.parts)
 	r.simple(append(slices.Clone(args), unsaid("…")), in, nil)
 	if len(r.lists) == 0 || !known(args) || at != len(r.parts)-1 {

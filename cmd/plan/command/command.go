@@ -63,7 +63,7 @@ func (s Set) AddTo(root *cobra.Command, args []string) {
 			s.add(root, r)
 		}
 	}
-	if found, _, err := root.Find(args); err == nil && found != root {
+	if named, _, err := root.Find(args); err == nil && named != root {
 		return
 	}
 	for _, r := range s.Rows {
@@ -113,9 +113,9 @@ func (s Set) prepare(cmd *cobra.Command) {
 
 // beginning are the words that begin with what was typed, in upper or lower case: a shell
 // that completes a word replaces it.
-func beginning(all []string, typed string) []string {
+func beginning(names []string, typed string) []string {
 	typed = strings.ToUpper(typed)
-	return slices.DeleteFunc(all, func(word string) bool {
+	return slices.DeleteFunc(names, func(word string) bool {
 		return !strings.HasPrefix(strings.ToUpper(word), typed)
 	})
 }

@@ -190,16 +190,16 @@ func (s *Session) tell(ctx context.Context, text string) {
 		if err == nil {
 			text, err = s.Host.WithFiles(ctx, info.Repo, text)
 		}
-		var told host.Told
+		var result host.Told
 		if err == nil {
-			told, err = s.Host.Tell(ctx, s.current, host.Letter{Kind: host.Steer, Text: text})
+			result, err = s.Host.Tell(ctx, s.current, host.Letter{Kind: host.Steer, Text: text})
 		}
 		if err != nil {
 			s.Complain(err)
 			return
 		}
-		if told.Continuation != "" {
-			s.current = told.Continuation
+		if result.Continuation != "" {
+			s.current = result.Continuation
 		}
 	}
 	s.resume(ctx, s.current)

@@ -128,32 +128,32 @@ func (f *Flags) RegisterLooking(cmd *cobra.Command) {
 
 // Options reads the flags.
 func (f *Flags) Options(cmd *cobra.Command) (host.Options, error) {
-	given := cmd.Flags().Changed
+	isSet := cmd.Flags().Changed
 	o := host.Options{
 		AutoApprove:   f.autoApprove,
 		Force:         f.force,
 		FreshBaseline: f.freshBaseline,
 		Record:        f.record,
 		Replay:        f.replay,
-		NoTimeout:     given("timeout") && f.Timeout == 0,
-		NoTokens:      given("max-tokens") && f.Tokens == 0,
-		NoCost:        given("max-cost") && f.Cost == 0,
+		NoTimeout:     isSet("timeout") && f.Timeout == 0,
+		NoTokens:      isSet("max-tokens") && f.Tokens == 0,
+		NoCost:        isSet("max-cost") && f.Cost == 0,
 	}
 	c := &o.Settings
 	c.Model = f.model
 	c.BaseURL = f.baseURL
 	switch {
-	case given("max-review-cycles") && f.cycles < 0:
+	case isSet("max-review-cycles") && f.cycles < 0:
 		return o, hint.Usage("--max-review-cycles cannot be negative")
-	case given("max-turns") && f.turns < 1:
+	case isSet("max-turns") && f.turns < 1:
 		return o, hint.Usage("--max-turns must be at least 1")
 	case f.Tokens < 0 || f.Cost < 0 || f.Timeout < 0:
 		return o, hint.Usage("--max-tokens, --max-cost and --timeout cannot be negative")
 	}
-	if given("max-review-cycles") {
+	if isSet("max-review-cycles") {
 		c.MaxReviewCycles = &f.cycles
 	}
-	if given("max-turns") {
+	if isSet("max-turns") {
 		c.MaxTurns = f.turns
 	}
 	c.MaxTokens = f.Tokens
@@ -175,11 +175,11 @@ func (f *Flags) Options(cmd *cobra.Command) (host.Options, error) {
 		{"critique", &f.critique, &c.Critique},
 		{"approve-plan", &f.approvePlan, &c.ApprovePlan},
 	} {
-		if given(flag.name) {
+		if isSet(flag.name) {
 			*flag.to = flag.value
 		}
 	}
-	if err := f.choices(given, c); err != nil {
+	if err := f.choices(isSet, c); err != nil {
 		return o, err
 	}
 	var err error
@@ -195,7 +195,7 @@ func (f *Flags) Options(cmd *cobra.Command) (host.Options, error) {
 }
 
 // choices reads the flags that take one of a few words.
-func (f *Flags) choices(given func(string) bool, c *config.Config) error {
+func (f *Flags) choices(isSet func(string) bool, c *config.Config) error {
 	for _, flag := range []struct {
 		name, value string
 		words       []string
@@ -210,7 +210,7 @@ func (f *Flags) choices(given func(string) bool, c *config.Config) error {
 		}, &c.Sandbox},
 	} {
 		switch {
-		case !given(flag.name):
+		case !isSet(flag.name):
 		case !slices.Contains(flag.words, flag.value):
 			return hint.Usage("--%s %q: write one of %s", flag.name, flag.value, strings.Join(flag.words, ", "))
 		default:

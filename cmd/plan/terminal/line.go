@@ -24,17 +24,17 @@ func (t Terminal) Ask(ctx context.Context, question string) (string, bool) {
 // or a later question.
 func (t Terminal) ReadLine(ctx context.Context) (string, bool) {
 	var line []byte
-	one := make([]byte, 1)
+	char := make([]byte, 1)
 	for {
 		if !t.awaitInput(ctx) {
 			return "", false
 		}
-		n, err := t.In.Read(one)
+		n, err := t.In.Read(char)
 		switch {
-		case n > 0 && one[0] == '\n':
+		case n > 0 && char[0] == '\n':
 			return strings.TrimSpace(string(line)), true
 		case n > 0:
-			line = append(line, one[0])
+			line = append(line, char[0])
 		case err != nil && errors.Is(err, io.EOF) && len(line) > 0:
 			return strings.TrimSpace(string(line)), true
 		case err != nil:

@@ -80,9 +80,9 @@ func (p Person) Drift(ctx context.Context, end engine.End) (engine.OnDrift, stri
 }
 
 // Trust implements host.Truster, and asks about what a repository wants, too.
-func (t Terminal) Trust(ctx context.Context, it trust.Item) bool {
+func (t Terminal) Trust(ctx context.Context, item trust.Item) bool {
 	t.Discard() // what was typed before is no answer
-	render.TrustQuestion(t.Out, it)
+	render.TrustQuestion(t.Out, item)
 	line, ok := t.ReadLine(ctx)
 	return ok && isYes(line)
 }

@@ -328,20 +328,20 @@ func (c *Composer) places(width int) (rows []string, at []place) {
 		if c.text[i] >= utf8.RuneSelf || i+1 < len(c.text) && c.text[i+1] >= utf8.RuneSelf {
 			n = cluster(c.text[i:])
 		}
-		seen := string(c.text[i : i+n])
-		wide := ansi.StringWidth(seen)
-		if seen != "\n" && used+wide > width {
+		typed := string(c.text[i : i+n])
+		wide := ansi.StringWidth(typed)
+		if typed != "\n" && used+wide > width {
 			end()
 		}
 		for range n {
 			at = append(at, place{row: len(rows), column: used})
 		}
 		i += n
-		if seen == "\n" {
+		if typed == "\n" {
 			end()
 			continue
 		}
-		b.WriteString(seen)
+		b.WriteString(typed)
 		used += wide
 	}
 	if used == width {

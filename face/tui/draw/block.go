@@ -182,12 +182,12 @@ func (t *Theme) line(b *story.Block, v View, style lipgloss.Style, sign string) 
 	if b.Note != "" {
 		tail = "  " + paint(style, Cut(b.Note, max(v.Width/3, 12)))
 	}
-	took := b.Took
+	elapsed := b.Took
 	if b.Mood == story.Running && !v.Now.IsZero() {
-		took = v.Now.Sub(b.Began)
+		elapsed = v.Now.Sub(b.Began)
 	}
-	if took > 0 {
-		tail += paint(t.Dim, fmt.Sprintf("%8s", amount.Duration(took)))
+	if elapsed > 0 {
+		tail += paint(t.Dim, fmt.Sprintf("%8s", amount.Duration(elapsed)))
 	}
 	room := v.Width - Width(head) - Width(tail)
 	if room < 8 {

@@ -154,7 +154,7 @@ func (s *Story) markDelivered(e plan.Event, text string, after bool) {
 
 // Activity says what goes on: a label, what it is about, and since when. A zero time
 // is not known; until is when waiting ends, if that is known.
-func (s *Story) Activity() (label, what string, since, until time.Time) {
+func (s *Story) Activity() (label, detail string, since, until time.Time) {
 	if n := len(s.running); n > 0 {
 		b := s.running[0]
 		return b.Label, b.Title, b.Began, time.Time{}

@@ -242,14 +242,14 @@ func (s *Story) checkEnd(e plan.Event, b plan.CheckEnd) {
 }
 
 // keep puts the newest result of a check in the place of an earlier one.
-func keep(all []plan.CheckResult, r plan.CheckResult) []plan.CheckResult {
-	for i := range all {
-		if all[i].Command == r.Command {
-			all[i] = r
-			return all
+func keep(results []plan.CheckResult, r plan.CheckResult) []plan.CheckResult {
+	for i := range results {
+		if results[i].Command == r.Command {
+			results[i] = r
+			return results
 		}
 	}
-	return append(all, r)
+	return append(results, r)
 }
 
 // BaselineOf is what a check said before the work, nil where it did not run.
@@ -297,12 +297,12 @@ func (s *Story) checkNote(r plan.CheckResult) string {
 	case plan.TreeStart:
 		parts = append(parts, "before the run")
 	}
-	was := s.BaselineOf(r.Command)
+	base := s.BaselineOf(r.Command)
 	switch {
 	case r.Baseline:
 		parts = append(parts, "baseline")
-	case was != nil && was.Passed() != r.Passed() && r.Evidence == "":
-		parts = append(parts, "baseline "+CheckWord(*was))
+	case base != nil && base.Passed() != r.Passed() && r.Evidence == "":
+		parts = append(parts, "baseline "+CheckWord(*base))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -144,8 +144,8 @@ func (a *API) repositories(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (a *API) batches(w http.ResponseWriter, r *http.Request) error {
-	all, err := a.service.Batches(r.Context())
-	return ok(w, all, err)
+	list, err := a.service.Batches(r.Context())
+	return ok(w, list, err)
 }
 
 func (a *API) batch(w http.ResponseWriter, r *http.Request) error {
@@ -186,8 +186,8 @@ func (a *API) cancelBatch(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) drafts(w http.ResponseWriter, r *http.Request) error {
-	all, err := a.service.Drafts(r.Context())
-	return ok(w, all, err)
+	drafts, err := a.service.Drafts(r.Context())
+	return ok(w, drafts, err)
 }
 
 // Decided is what became of a draft.

@@ -60,8 +60,8 @@ func described() ([]byte, error) {
 		return nil, fmt.Errorf("read the schemas of the answers: %w", err)
 	}
 	components, _ := doc["components"].(map[string]any)
-	all, _ := components["schemas"].(map[string]any)
-	maps.Copy(all, schemas)
+	published, _ := components["schemas"].(map[string]any)
+	maps.Copy(published, schemas)
 	return json.MarshalIndent(doc, "", " ") //nolint:wrapcheck // a document of ours
 }
 

@@ -90,8 +90,8 @@ func (t *table) value(name, label, of string, v float64) {
 	fmt.Fprintf(t, "%s %s\n", name, strconv.FormatFloat(v, 'g', -1, 64))
 }
 
-// one writes a series of one value.
-func (t *table) one(name, kind, help string, v float64) {
+// single writes a series of one value.
+func (t *table) single(name, kind, help string, v float64) {
 	t.series(name, kind, help)
 	t.value(name, "", "", v)
 }
@@ -115,15 +115,15 @@ func (m *Metrics) text(ctx context.Context) (string, error) {
 		return "", err
 	}
 	driven := float64(len(m.Service.Runs.Driven()))
-	t.one("plan_driven_runs", "gauge", "Runs and batches that this server drives.", driven)
-	t.one("plan_driven_runs_max", "gauge", "How many it may drive.", float64(m.Most))
-	t.one("plan_watchers", "gauge", "Streams of events that are open.", float64(m.Watchers()))
+	t.single("plan_driven_runs", "gauge", "Runs and batches that this server drives.", driven)
+	t.single("plan_driven_runs_max", "gauge", "How many it may drive.", float64(m.Most))
+	t.single("plan_watchers", "gauge", "Streams of events that are open.", float64(m.Watchers()))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	countedBy(&t, "plan_events_total", "counter", "Events of runs driven here, by type.", "type", m.events)
 	countedBy(&t, "plan_http_answers_total", "counter", "Answers of this server, by status.", "code", m.answers)
-	t.one("plan_goroutines", "gauge", "Goroutines of this server.", float64(runtime.NumGoroutine()))
-	t.one("process_start_time_seconds", "gauge", "When this server began, in seconds since 1970.",
+	t.single("plan_goroutines", "gauge", "Goroutines of this server.", float64(runtime.NumGoroutine()))
+	t.single("process_start_time_seconds", "gauge", "When this server began, in seconds since 1970.",
 		float64(m.Began.UnixMilli())/1000)
 	return t.String(), nil
 }
@@ -163,7 +163,7 @@ func (m *Metrics) home(ctx context.Context, t *table) error {
 		"cached": used.Cached,
 		"output": used.Output,
 	})
-	t.one("plan_model_requests", "gauge", "Calls of models by the runs of the home.", float64(used.Requests))
-	t.one("plan_cost_usd", "gauge", "What the runs of the home have cost, as far as prices are known.", cost)
+	t.single("plan_model_requests", "gauge", "Calls of models by the runs of the home.", float64(used.Requests))
+	t.single("plan_cost_usd", "gauge", "What the runs of the home have cost, as far as prices are known.", cost)
 	return nil
 }

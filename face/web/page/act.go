@@ -20,7 +20,7 @@ func (p *Pages) tell(w http.ResponseWriter, r *http.Request) error {
 	if file := r.PostFormValue("file"); file != "" && strings.TrimSpace(text) != "" {
 		text = about(file, r.PostFormValue("line")) + text
 	}
-	told, err := p.service.Tell(r.Context(), r.PathValue("id"), service.Letter{
+	result, err := p.service.Tell(r.Context(), r.PathValue("id"), service.Letter{
 		Kind:   r.PostFormValue("kind"),
 		Text:   strings.TrimSpace(text),
 		Call:   r.PostFormValue("call"),
@@ -31,8 +31,8 @@ func (p *Pages) tell(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	otherwise := "/runs/" + string(told.Run)
-	if told.Reaches == "run" { // it goes on as another one
+	otherwise := "/runs/" + string(result.Run)
+	if result.Reaches == "run" { // it goes on as another one
 		http.Redirect(w, r, otherwise, http.StatusSeeOther)
 		return nil
 	}
@@ -94,9 +94,9 @@ func (p *Pages) answerMove(w http.ResponseWriter, m host.ApplyResult, err error)
 }
 
 func (p *Pages) batches(w http.ResponseWriter, r *http.Request) error {
-	all, err := p.service.Batches(r.Context())
+	list, err := p.service.Batches(r.Context())
 	if err == nil {
-		p.show(w, http.StatusOK, "batches.html", "Batches", all)
+		p.show(w, http.StatusOK, "batches.html", "Batches", list)
 	}
 	return err
 }
@@ -138,7 +138,7 @@ func (p *Pages) changeBatch(w http.ResponseWriter, r *http.Request) (err error) 
 		which.Only = []string{job}
 	}
 	var id string
-	switch what := r.PathValue("what"); what {
+	switch action := r.PathValue("what"); action {
 	case "resume":
 		id, err = p.service.ResumeBatch(r.Context(), prefix)
 	case "retry":
@@ -146,7 +146,7 @@ func (p *Pages) changeBatch(w http.ResponseWriter, r *http.Request) (err error) 
 	case "cancel":
 		id, _, err = p.service.CancelBatch(r.Context(), prefix, which)
 	default:
-		err = hint.Usage("a batch cannot be %q", what)
+		err = hint.Usage("a batch cannot be %q", action)
 	}
 	if err == nil {
 		http.Redirect(w, r, "/batches/"+id, http.StatusSeeOther) //nolint:gosec // an id of ours
@@ -159,13 +159,13 @@ func (p *Pages) skills(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	all, stats, err := p.service.Skills(r.Context())
+	listed, stats, err := p.service.Skills(r.Context())
 	if err != nil {
 		return err
 	}
 	p.show(w, http.StatusOK, "skills.html", "Skills", map[string]any{
 		"Drafts": drafts,
-		"Skills": all,
+		"Skills": listed,
 		"Stats":  stats,
 	})
 	return nil

@@ -87,21 +87,21 @@ func clean(text string) string { return sanitize.Line(text) }
 func (l *Log) Wrap(next http.Handler, now func() time.Time, also func(status int)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := now()
-		seen := &answered{ResponseWriter: w}
+		response := &answered{ResponseWriter: w}
 		defer func() {
-			also(seen.code())
+			also(response.code())
 			if strings.HasPrefix(r.URL.Path, "/static/") || r.URL.Path == "/rows" {
 				return
 			}
 			l.Info("request",
 				slog.String("method", clean(r.Method)),
 				slog.String("path", clean(r.URL.Path)),
-				slog.Int("status", seen.code()),
+				slog.Int("status", response.code()),
 				slog.Duration("took", now().Sub(begin)),
 				slog.String("run", runOf(r.URL.Path)),
 			)
 		}()
-		next.ServeHTTP(seen, r)
+		next.ServeHTTP(response, r)
 	})
 }
 

@@ -80,7 +80,7 @@ func (w *Service) Tell(ctx context.Context, named string, l Letter) (Told, error
 	case l.Text == "":
 		return Told{}, hint.Usage("a letter needs a text")
 	}
-	told, err := w.Host.Tell(ctx, id, host.Letter{
+	result, err := w.Host.Tell(ctx, id, host.Letter{
 		Kind:   kind,
 		Text:   l.Text,
 		Call:   l.Call,
@@ -89,8 +89,8 @@ func (w *Service) Tell(ctx context.Context, named string, l Letter) (Told, error
 	if err != nil {
 		return Told{}, err
 	}
-	out, err := w.goOn(cmp.Or(told.Continuation, id), told.Driver)
-	if told.Continuation != "" {
+	out, err := w.resumeTold(cmp.Or(result.Continuation, id), result.Driver)
+	if result.Continuation != "" {
 		out.Reaches = reachesRun
 	}
 	return out, err
@@ -127,7 +127,7 @@ func (w *Service) decide(ctx context.Context, id plan.RunID, l Letter) (Told, er
 			Waits:   "it waits with something else, too",
 		}, nil
 	}
-	return w.goOn(id, driver)
+	return w.resumeTold(id, driver)
 }
 
 // cancel ends a run for good.
@@ -144,23 +144,23 @@ func (w *Service) cancel(ctx context.Context, id plan.RunID) (Told, error) {
 	return Told{Run: id, Reaches: reachesEnded}, nil
 }
 
-// goOn goes on with a run that was told something, unless another process drives it.
-func (w *Service) goOn(id plan.RunID, driver *memory.HeldError) (Told, error) {
-	told := Told{
+// resumeTold goes on with a run that was told something, unless another process drives it.
+func (w *Service) resumeTold(id plan.RunID, driver *memory.HeldError) (Told, error) {
+	result := Told{
 		Run:     id,
 		Reaches: reachesNow,
 	}
 	if driver != nil && driver.PID != os.Getpid() {
-		return told, nil
+		return result, nil
 	}
 	err := w.Runs.GoOnWithMail(id, w.Options)
 	var full *background.FullError
 	if errors.As(err, &full) || errors.Is(err, background.ErrClosing) { // the letter stays
-		told.Reaches = reachesResume
-		told.Waits = err.Error()
-		return told, nil
+		result.Reaches = reachesResume
+		result.Waits = err.Error()
+		return result, nil
 	}
-	return told, err
+	return result, err
 }
 
 // Resume says how a run is gone on with.

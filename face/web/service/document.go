@@ -200,7 +200,7 @@ func (w *Service) Waiting(ctx context.Context, id plan.RunID) ([]Waiting, error)
 	}
 	out := make([]Waiting, 0, len(calls))
 	for _, c := range calls {
-		it := Waiting{
+		waiting := Waiting{
 			Call:     c.Call,
 			Name:     c.Name,
 			Plan:     c.IsPlan(),
@@ -211,12 +211,12 @@ func (w *Service) Waiting(ctx context.Context, id plan.RunID) ([]Waiting, error)
 			Digest:   c.Digest,
 		}
 		if c.Question == "" {
-			it.Shown = c.Shown()
+			waiting.Shown = c.Shown()
 		}
 		if c.Grant != (plan.Grant{}) {
-			it.Run = host.GrantText(c.Grant)
+			waiting.Run = host.GrantText(c.Grant)
 		}
-		out = append(out, it)
+		out = append(out, waiting)
 	}
 	return out, nil
 }

@@ -86,8 +86,8 @@ func serveClient(ctx context.Context, conn net.Conn, config *ssh.ServerConfig, r
 	}
 	defer func() { _ = server.Close() }()
 	go ssh.DiscardRequests(requests)
-	for asked := range channels {
-		channel, requests, err := asked.Accept()
+	for request := range channels {
+		channel, requests, err := request.Accept()
 		if err != nil {
 			return
 		}

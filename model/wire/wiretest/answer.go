@@ -40,9 +40,9 @@ func Answers(t *testing.T, stream func(events ...string) string, open func(*Serv
 			if contentType == "" {
 				contentType = EventStream
 			}
-			var shown Shown
+			var streamed Shown
 			client := open(Serve(t, Text(contentType, raw)))
-			got, err := client.Generate(t.Context(), Call("m", "hi"), shown.Add)
+			got, err := client.Generate(t.Context(), Call("m", "hi"), streamed.Add)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +50,7 @@ func Answers(t *testing.T, stream func(events ...string) string, open func(*Serv
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}
 			if !tt.Late {
-				shown.Check(t, got.Message)
+				streamed.Check(t, got.Message)
 			}
 		})
 	}
