@@ -65,10 +65,8 @@ func (w *Wall) unseen(home, as string, output []byte, prefixes ...string) []stri
 				continue
 			}
 			real, err := filepath.EvalSymlinks(filepath.Join(home, name))
-			if err != nil || !within(real, home) || inAny(real, hidden) {
-				continue
-			}
-			if inAny(real, visible) || leadsTo(real, visible) {
+			if err != nil || !within(real, home) || inAny(real, hidden) ||
+				inAny(real, visible) || leadsTo(real, visible) {
 				continue
 			}
 			if text := as + "/" + name; !slices.Contains(out, text) {

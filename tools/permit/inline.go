@@ -152,7 +152,8 @@ func (r *reader) hidden(at int, hereText *string) {
 	if hereText != nil && slices.Contains(editors, name) {
 		p.mentions(r, *hereText)
 	}
-	p.coded = p.coded || slices.Contains(editors, name) && (p.feed != unfed || hereText != nil && *hereText == unreadable)
+	fed := p.feed != unfed || hereText != nil && *hereText == unreadable
+	p.coded = p.coded || slices.Contains(editors, name) && fed
 	for _, text := range texts {
 		r.inside(at, text)
 	}
