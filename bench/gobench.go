@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,6 +47,14 @@ func (r benchResults) find(name string) (metrics map[string][]float64, size stri
 	return r[name], ""
 }
 
+// comparison is a row of the report: a Go benchmark beside one that is its baseline.
+type comparison struct {
+	figure
+	ours, base, metric string  // the names of both, and the unit that is compared
+	scale              float64 // from that unit to the figure's
+	baseMetric         string  // the baseline's unit, "" for the same
+}
+
 // goFigures picks those Go benchmarks that have a baseline of their own.
 func (b *bench) goFigures(context.Context) ([]figure, error) {
 	if b.goBench == "" {
@@ -57,12 +66,31 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 	}
 	results := parse(string(data))
 	var out []figure
-	for _, f := range []struct {
-		figure
-		ours, base, metric string
-		scale              float64
-		baseMetric         string // "" for the same
-	}{
+	for _, f := range slices.Concat(journalComparisons(), loopComparisons(), routerComparisons()) {
+		mine, size := results.find(f.ours)
+		theirs, _ := results.find(f.base)
+		ours, base := median(mine[f.metric]), median(theirs[cmp.Or(f.baseMetric, f.metric)])
+		if ours == 0 || base == 0 {
+			return nil, fmt.Errorf(
+				"%s does not hold %s of Benchmark%s and Benchmark%s",
+				b.goBench,
+				f.metric,
+				f.ours,
+				f.base,
+			)
+		}
+		if size != "" {
+			f.what += " (" + size + ")"
+		}
+		f.figure.ours, f.figure.base = ours*f.scale, base*f.scale
+		out = append(out, f.figure)
+	}
+	return out, nil
+}
+
+// journalComparisons are those of what is stored and found again.
+func journalComparisons() []comparison {
+	return []comparison{
 		{figure{
 			what:       "appends a second, 64 runs at once",
 			unit:       "/s",
@@ -76,6 +104,29 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 			unit:     "µs",
 			baseline: "bare SQLite, the same rows",
 		}, "Append", "BareInsert", "p50-µs", 1, ""},
+		{figure{
+			what:     "recall, median",
+			unit:     "ms",
+			baseline: "all words with OR",
+		}, "Recall/recall", "Recall/baseline-or", "p50-ms", 1, ""},
+		{figure{
+			what:     "recall, 99th percentile",
+			unit:     "ms",
+			baseline: "all words with OR",
+			mostOurs: 30,
+		}, "Recall/recall", "Recall/baseline-or", "p99-ms", 1, ""},
+		{figure{
+			what:     "reading and folding 10,000 events",
+			unit:     "ms",
+			baseline: "1,000 events",
+			mostOurs: 150,
+		}, "Resume/10000", "Resume/1000", "ns/op", 1e-6, ""},
+	}
+}
+
+// loopComparisons are those of a turn: its request, and a command behind a wall.
+func loopComparisons() []comparison {
+	return []comparison{
 		{figure{
 			what:     "a turn of the loop, without a journal",
 			unit:     "µs",
@@ -103,17 +154,12 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 			baseline: "exec of bash",
 			mostMore: 5,
 		}, "Command/namespaces", "Command/exec", "p50-ms", 1, ""},
-		{figure{
-			what:     "recall, median",
-			unit:     "ms",
-			baseline: "all words with OR",
-		}, "Recall/recall", "Recall/baseline-or", "p50-ms", 1, ""},
-		{figure{
-			what:     "recall, 99th percentile",
-			unit:     "ms",
-			baseline: "all words with OR",
-			mostOurs: 30,
-		}, "Recall/recall", "Recall/baseline-or", "p99-ms", 1, ""},
+	}
+}
+
+// routerComparisons are those of choosing a skill.
+func routerComparisons() []comparison {
+	return []comparison{
 		{figure{
 			what:     "choosing a skill, median",
 			unit:     "µs",
@@ -124,12 +170,6 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 			unit:     "µs",
 			baseline: "bare draws",
 		}, "Choose/choose", "Choose/bare-draws", "p99-µs", 1, ""},
-		{figure{
-			what:     "reading and folding 10,000 events",
-			unit:     "ms",
-			baseline: "1,000 events",
-			mostOurs: 150,
-		}, "Resume/10000", "Resume/1000", "ns/op", 1e-6, ""},
 		{figure{
 			what:      "regret of the router, 10 skills",
 			unit:      "lost successes",
@@ -160,24 +200,5 @@ func (b *bench) goFigures(context.Context) ([]figure, error) {
 			unit:     "lost successes",
 			baseline: "the router",
 		}, "Regret/skills=1000", "Regret/skills=1000", "greedy-regret", 1, "thompson-regret"},
-	} {
-		mine, size := results.find(f.ours)
-		theirs, _ := results.find(f.base)
-		ours, base := median(mine[f.metric]), median(theirs[cmp.Or(f.baseMetric, f.metric)])
-		if ours == 0 || base == 0 {
-			return nil, fmt.Errorf(
-				"%s does not hold %s of Benchmark%s and Benchmark%s",
-				b.goBench,
-				f.metric,
-				f.ours,
-				f.base,
-			)
-		}
-		if size != "" {
-			f.what += " (" + size + ")"
-		}
-		f.figure.ours, f.figure.base = ours*f.scale, base*f.scale
-		out = append(out, f.figure)
 	}
-	return out, nil
 }

@@ -82,11 +82,28 @@ func (b *bench) repo(ctx context.Context) (string, error) {
 	return dir, makeRepo(ctx, dir, floorFiles)
 }
 
-// starts is one turn of a phase and one of the next, with nothing to do.
+// startSamples are samples of one turn of a phase and one of the next, with nothing to do.
+type startSamples struct {
+	plan, planNewHome   []sample // with a home that is there, and with a new one
+	floor               []sample // which keeps nothing
+	durable, durableNew []sample // the floor with a database that is there, and with a new one
+	raw                 []sample // the floor without openai-go
+	withGit             []sample // the floor with the questions that plan asks git
+}
+
+// starts measures what it takes until the first request, and the least of runs.
 func (b *bench) starts(ctx context.Context) ([]figure, error) {
-	repo, err := b.repo(ctx)
+	s, err := b.playStarts(ctx)
 	if err != nil {
 		return nil, err
+	}
+	return append(s.times(), s.sizes()...), nil
+}
+
+func (b *bench) playStarts(ctx context.Context) (startSamples, error) {
+	repo, err := b.repo(ctx)
+	if err != nil {
+		return startSamples{}, err
 	}
 	newHome, newDB := filepath.Join(b.work, "new"), filepath.Join(b.work, "newdb")
 	old, fresh := b.planned(repo, filepath.Join(b.work, "old")), b.planned(repo, newHome)
@@ -99,30 +116,31 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 	raw.argv = append(raw.argv, "-raw")
 	got, err := b.play(ctx, 0, old, fresh, b.bareFloor(repo, ""), db, dbFresh, raw, b.withGitFloor(repo, db))
 	if err != nil {
-		return nil, err
+		return startSamples{}, err
 	}
-	const (
-		starting = "git, which is a process for each of its answers, five of them, four one after another, and the " +
-			"start of a program of 60 MiB, about 5 ms; the floor asks git nothing, and the row that has it do so is " +
-			"the goal that can be reached. docs/profiling.md has the start in pieces"
-		mapped = "the size of the program file: some 27 MiB of its pages are touched or lie beside those that are, " +
-			"which are the file's own and shared; half are code, most of the rest the tables that Go keeps of types " +
-			"and functions. The next row is what the process itself takes"
-	)
-	bytes := figure{
-		what:     "bytes of the first request",
-		unit:     "KiB",
-		ours:     medianOf(got[0], sample.kib),
-		base:     medianOf(got[2], sample.kib),
-		baseline: "floor",
-		mostOurs: 12,
-	}
+	return startSamples{
+		plan:        got[0],
+		planNewHome: got[1],
+		floor:       got[2],
+		durable:     got[3],
+		durableNew:  got[4],
+		raw:         got[5],
+		withGit:     got[6],
+	}, nil
+}
+
+// starting bounds how soon plan can send its first request.
+const starting = "git, which is a process for each of its answers, five of them, four one after another, and the " +
+	"start of a program of 60 MiB, about 5 ms; the floor asks git nothing, and the row that has it do so is " +
+	"the goal that can be reached. docs/profiling.md has the start in pieces"
+
+func (s startSamples) times() []figure {
 	return []figure{
 		{
 			what:      "start to first request, database there",
 			unit:      "ms",
-			ours:      medianOf(got[0], sample.started),
-			base:      medianOf(got[3], sample.started),
+			ours:      medianOf(s.plan, sample.started),
+			base:      medianOf(s.durable, sample.started),
 			baseline:  "durable floor",
 			mostRatio: 2,
 			bound:     starting,
@@ -130,8 +148,8 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 		{
 			what:      "start to first request, new database",
 			unit:      "ms",
-			ours:      medianOf(got[1], sample.started),
-			base:      medianOf(got[4], sample.started),
+			ours:      medianOf(s.planNewHome, sample.started),
+			base:      medianOf(s.durableNew, sample.started),
 			baseline:  "durable floor, new file",
 			mostRatio: 3,
 			bound:     starting + "; and the making of the tables",
@@ -139,15 +157,15 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 		{
 			what:     "start to first request, not durable",
 			unit:     "ms",
-			ours:     medianOf(got[0], sample.started),
-			base:     medianOf(got[2], sample.started),
+			ours:     medianOf(s.plan, sample.started),
+			base:     medianOf(s.floor, sample.started),
 			baseline: "floor",
 		},
 		{
 			what:      "start to first request, database there",
 			unit:      "ms",
-			ours:      medianOf(got[0], sample.started),
-			base:      medianOf(got[6], sample.started),
+			ours:      medianOf(s.plan, sample.started),
+			base:      medianOf(s.withGit, sample.started),
 			baseline:  "the same questions to git, then the durable floor",
 			mostRatio: 2,
 			bound:     starting,
@@ -156,24 +174,34 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 			what:     "start to first request, openai-go",
 			about:    "floor",
 			unit:     "ms",
-			ours:     medianOf(got[2], sample.started),
-			base:     medianOf(got[5], sample.started),
+			ours:     medianOf(s.floor, sample.started),
+			base:     medianOf(s.raw, sample.started),
 			baseline: "raw HTTP",
 		},
 		{
 			what:      "whole process, two phases of one turn",
 			unit:      "ms",
-			ours:      medianOf(got[0], sample.total),
-			base:      medianOf(got[3], sample.total),
+			ours:      medianOf(s.plan, sample.total),
+			base:      medianOf(s.durable, sample.total),
 			baseline:  "durable floor",
 			mostRatio: 2,
 			bound:     starting,
 		},
+	}
+}
+
+// mapped bounds the memory that plan can do with.
+const mapped = "the size of the program file: some 27 MiB of its pages are touched or lie beside those that are, " +
+	"which are the file's own and shared; half are code, most of the rest the tables that Go keeps of types " +
+	"and functions. The next row is what the process itself takes"
+
+func (s startSamples) sizes() []figure {
+	return []figure{
 		{
 			what:     "peak memory, two phases of one turn",
 			unit:     "MiB",
-			ours:     medianOf(got[0], sample.peakMiB),
-			base:     medianOf(got[2], sample.peakMiB),
+			ours:     medianOf(s.plan, sample.peakMiB),
+			base:     medianOf(s.floor, sample.peakMiB),
 			baseline: "floor",
 			mostOurs: 32,
 			bound:    mapped,
@@ -181,12 +209,19 @@ func (b *bench) starts(ctx context.Context) ([]figure, error) {
 		{
 			what:     "of it, what is no page of a file",
 			unit:     "MiB",
-			ours:     medianOf(got[0], sample.ownMemory),
-			base:     medianOf(got[2], sample.ownMemory),
+			ours:     medianOf(s.plan, sample.ownMemory),
+			base:     medianOf(s.floor, sample.ownMemory),
 			baseline: "floor",
 		},
-		bytes,
-	}, nil
+		{
+			what:     "bytes of the first request",
+			unit:     "KiB",
+			ours:     medianOf(s.plan, sample.kib),
+			base:     medianOf(s.floor, sample.kib),
+			baseline: "floor",
+			mostOurs: 12,
+		},
+	}
 }
 
 // turnCost is what a turn with one read costs: the difference of 100 and 20.

@@ -163,7 +163,7 @@ func (r *Run) begun(p plan.Phase) bool {
 
 // Apply takes one event. Events come in the order of the journal; those of
 // types that say nothing about the run as a whole change nothing but Head.
-func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from top to bottom
+func (r *Run) Apply(ev plan.Event) {
 	if r.attempts == nil {
 		r.State, r.Priced = plan.Unstarted, true
 		r.attempts, r.convs, r.reopened = map[plan.Phase]int{}, map[plan.Phase]string{}, map[string]int{}
@@ -182,12 +182,7 @@ func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from to
 	case plan.StateChange:
 		r.applyMove(b)
 	case plan.PhaseStart:
-		r.phaseOpen, r.phaseBegun, r.inCritique = true, true, ev.Phase == plan.Critique
-		r.implemented = r.implemented || ev.Phase == plan.Implement
-		if r.convs[ev.Phase] != ev.Conv {
-			r.convs[ev.Phase] = ev.Conv
-			r.convCount++
-		}
+		r.beginPhase(ev.Phase, ev.Conv)
 	case plan.PhaseEnd:
 		r.phaseOpen = false
 	case plan.Parked:
@@ -195,15 +190,7 @@ func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from to
 	case plan.Unparked:
 		r.Parked = nil
 	case plan.UsageReport:
-		if b.Inherited {
-			r.Inherited, r.InheritedCost = r.Inherited.Add(b.Usage), r.InheritedCost+b.CostUSD
-			return
-		}
-		r.Usage = r.Usage.Add(b.Usage)
-		r.Cost += b.CostUSD
-		r.Priced = r.Priced && b.Priced
-		by := r.spentBy[ev.Phase]
-		r.spentBy[ev.Phase] = spent{Usage: by.Usage.Add(b.Usage), Cost: by.Cost + b.CostUSD}
+		r.applyUsage(ev.Phase, b)
 	case plan.Report:
 		r.Report = b.Text
 	case plan.PlanMade:
@@ -247,6 +234,29 @@ func (r *Run) Apply(ev plan.Event) { //nolint:funlen // one switch, read from to
 			r.remarks, r.remarksBy = b.Reason, b.By
 		}
 	}
+}
+
+// beginPhase takes a conversation of a phase that begins, or goes on.
+func (r *Run) beginPhase(phase plan.Phase, conv string) {
+	r.phaseOpen, r.phaseBegun, r.inCritique = true, true, phase == plan.Critique
+	r.implemented = r.implemented || phase == plan.Implement
+	if r.convs[phase] != conv {
+		r.convs[phase] = conv
+		r.convCount++
+	}
+}
+
+// applyUsage adds what a phase has consumed, or what a fork has from the run it comes from.
+func (r *Run) applyUsage(phase plan.Phase, b plan.UsageReport) {
+	if b.Inherited {
+		r.Inherited, r.InheritedCost = r.Inherited.Add(b.Usage), r.InheritedCost+b.CostUSD
+		return
+	}
+	r.Usage = r.Usage.Add(b.Usage)
+	r.Cost += b.CostUSD
+	r.Priced = r.Priced && b.Priced
+	by := r.spentBy[phase]
+	r.spentBy[phase] = spent{Usage: by.Usage.Add(b.Usage), Cost: by.Cost + b.CostUSD}
 }
 
 func (r *Run) applyMove(b plan.StateChange) {

@@ -36,7 +36,7 @@ func (h *Host) Resume(ctx context.Context, id plan.RunID, o Options, face Face) 
 	return h.resume(ctx, id, o, false, face)
 }
 
-// resume is [Host.Resume], of a run that another machine has driven where it has moved.
+// resume is [Host.Resume], also of a run that another machine has driven (fromElsewhere).
 func (h *Host) resume(ctx context.Context, id plan.RunID, o Options, fromElsewhere bool, face Face) (_ End, err error) {
 	h = h.withNotes(face.Note)
 	db, err := h.DB(ctx)
@@ -84,7 +84,15 @@ func (h *Host) resume(ctx context.Context, id plan.RunID, o Options, fromElsewhe
 				"`plan resume %s --accept-drift` goes on with a changed tree.", id, id),
 		)
 	}
-	return h.resumeOwned(ctx, db, writer, run, past, from, o, fromElsewhere, face)
+	own := ownedRun{
+		db:            db,
+		writer:        writer,
+		run:           run,
+		past:          past,
+		story:         from,
+		fromElsewhere: fromElsewhere,
+	}
+	return h.resumeOwned(ctx, own, o, face)
 }
 
 // mirroredError refuses to go on with a run that goes on by the workers of a queue alone.
@@ -122,38 +130,51 @@ func (h *Host) lookAgain(
 	return head, instructions, err
 }
 
-// resumeOwned drives a run that is owned and folded from its past, of which a part may have
-// been written elsewhere.
-func (h *Host) resumeOwned(
+// ownedRun is a run that this process owns, folded from its journal.
+type ownedRun struct {
+	db            *memory.DB
+	writer        *memory.Writer
+	run           *engine.Run
+	past          []plan.Event
+	story         story // what of past was written elsewhere
+	fromElsewhere bool  // another machine has driven it
+}
+
+// isForeign reports whether the settings of the run come from elsewhere.
+func (r ownedRun) isForeign() bool {
+	return r.story.isForeign() && !hasOwnSettings(r.past, r.story.upTo)
+}
+
+// resumePlace opens the tree that a run goes on in, and says with which settings.
+func (h *Host) resumePlace(
 	ctx context.Context,
-	db *memory.DB,
-	writer *memory.Writer,
-	run *engine.Run,
-	past []plan.Event,
-	from story,
+	r ownedRun,
 	o Options,
-	fromElsewhere bool,
-	face Face,
-) (_ End, err error) {
-	isForeign := from.isForeign() && !hasOwnSettings(past, from.upTo)
-	previous, cfg, changed, err := h.resumeSettings(run, isForeign, o)
+) (repo *worktree.Repo, previous stored, cfg config.Config, changed *plan.SettingsChanged, err error) {
+	if previous, cfg, changed, err = h.resumeSettings(r.run, r.isForeign(), o); err != nil {
+		return nil, previous, cfg, nil, err
+	}
+	if repo, err = h.reopenTree(ctx, r.db, r.run, cfg.WorktreeInclude, r.fromElsewhere); err != nil {
+		return nil, previous, cfg, nil, err
+	}
+	if r.fromElsewhere {
+		previous, cfg, changed, err = h.settingsHere(r.run, repo.Root(), o)
+	}
+	return repo, previous, cfg, changed, err
+}
+
+// resumeOwned drives a run that is owned.
+func (h *Host) resumeOwned(ctx context.Context, r ownedRun, o Options, face Face) (_ End, err error) {
+	db, run, from := r.db, r.run, r.story
+	repo, previous, cfg, changed, err := h.resumePlace(ctx, r, o)
 	if err != nil {
 		return End{}, err
-	}
-	repo, err := h.reopenTree(ctx, db, run, cfg.WorktreeInclude, fromElsewhere)
-	if err != nil {
-		return End{}, err
-	}
-	if fromElsewhere {
-		if previous, cfg, changed, err = h.settingsHere(run, repo.Root(), o); err != nil {
-			return End{}, err
-		}
 	}
 	head, instructions, err := h.lookAgain(ctx, repo, run)
 	if err != nil {
 		return End{}, err
 	}
-	if isForeign && changed != nil {
+	if r.isForeign() && changed != nil {
 		if err := h.requireTrust(ctx, run, changed, face); err != nil {
 			return End{}, err
 		}
@@ -168,13 +189,13 @@ func (h *Host) resumeOwned(
 		return End{}, err
 	}
 	defer func() { err = errors.Join(err, s.closeModel()) }()
-	s.writer = writer
+	s.writer = r.writer
 	s.mirrorTo(o.Mirror, run.ID, run.Start.Base)
-	if s.mail, err = h.openMailbox(ctx, db, writer, run.ID); err != nil {
+	if s.mail, err = h.openMailbox(ctx, db, r.writer, run.ID); err != nil {
 		return End{}, err
 	}
 	o.Replan = s.redactRead(o.Replan)
-	s.guard.observe(past...)
+	s.guard.observe(r.past...)
 	if from.isForeign() {
 		s.guard.began.restartAt(head)
 	}
@@ -198,7 +219,7 @@ func (h *Host) resumeOwned(
 		view:         run.Start.View,
 		phases:       ph,
 		run:          run,
-		past:         past,
+		past:         r.past,
 		story:        from,
 		context:      frozen,
 		planOnly:     previous.PlanOnly,
