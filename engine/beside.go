@@ -133,7 +133,11 @@ func (e *Engine) setUpBeside(
 	}
 	res, blobs, err := e.cfg.Checker.Check(ctx, t, say)
 	if err != nil {
-		res, blobs = plan.CheckResult{ExitCode: -1, Cancelled: true, Output: err.Error()}, nil
+		res, blobs = plan.CheckResult{
+			ExitCode:  -1,
+			Cancelled: true,
+			Output:    err.Error(),
+		}, nil
 		err = &plan.Outage{Err: fmt.Errorf("run the check %q: %w", t.Command, err)}
 	}
 	res.Check, res.Baseline = t.Check, true

@@ -150,7 +150,11 @@ func ReadContext(name string, data []byte) ([]plan.Message, error) {
 func (m looseMessage) utterance() (utterance, error) {
 	out := utterance{role: m.Role}
 	for _, c := range m.ToolCalls {
-		out.calls = append(out.calls, toolCall{id: c.ID, name: c.Function.Name, args: plainJSON(c.Function.Arguments)})
+		out.calls = append(out.calls, toolCall{
+			id:   c.ID,
+			name: c.Function.Name,
+			args: plainJSON(c.Function.Arguments),
+		})
 	}
 	if m.Function != nil {
 		out.calls = append(out.calls, toolCall{name: m.Function.Name, args: plainJSON(m.Function.Arguments)})
@@ -177,13 +181,21 @@ func (m looseMessage) utterance() (utterance, error) {
 			if len(args) == 0 {
 				args = p.Arguments
 			}
-			out.calls = append(out.calls, toolCall{id: p.ID, name: p.Name, args: plainJSON(args)})
+			out.calls = append(out.calls, toolCall{
+				id:   p.ID,
+				name: p.Name,
+				args: plainJSON(args),
+			})
 		case "tool_result":
 			text, err := textOf(p.Content)
 			if err != nil {
 				return out, err
 			}
-			out.results = append(out.results, toolResult{call: p.ToolUseID, text: text, failed: p.IsError})
+			out.results = append(out.results, toolResult{
+				call:   p.ToolUseID,
+				text:   text,
+				failed: p.IsError,
+			})
 		}
 	}
 	text := strings.Join(texts, "\n")

@@ -29,7 +29,12 @@ type toolResult struct {
 }
 
 func resultOf(end plan.ToolEnd) toolResult {
-	return toolResult{call: end.Call, name: end.Name, text: end.Output, failed: end.Error}
+	return toolResult{
+		call:   end.Call,
+		name:   end.Name,
+		text:   end.Output,
+		failed: end.Error,
+	}
 }
 
 // utterance is a message of another conversation.
@@ -48,7 +53,12 @@ func (u *utterance) addBlocks(blocks []plan.Block) {
 		case plan.BlockToolCall:
 			u.calls = append(u.calls, toolCall{id: b.Call, name: b.Name, args: b.Args})
 		case plan.BlockToolResult:
-			u.results = append(u.results, toolResult{call: b.Call, name: b.Name, text: b.Text, failed: b.Error})
+			u.results = append(u.results, toolResult{
+				call:   b.Call,
+				name:   b.Name,
+				text:   b.Text,
+				failed: b.Error,
+			})
 		}
 	}
 }

@@ -121,7 +121,11 @@ func (s *session) withOutside(ctx context.Context, kit phases.Kit, request strin
 	seen := map[string]bool{}
 	for _, info := range slices.Concat(offer.For(true), offer.For(false)) {
 		if !seen[info.Name] {
-			uses = append(uses, memory.ToolUse{Tool: info.Name, Repo: s.about, Use: memory.ToolOffered})
+			uses = append(uses, memory.ToolUse{
+				Tool: info.Name,
+				Repo: s.about,
+				Use:  memory.ToolOffered,
+			})
 		}
 		seen[info.Name] = true
 	}

@@ -237,7 +237,13 @@ func (h *Host) CommitThread(
 		return branch, m, err
 	}
 	commit, err := c.Repo.CommitTo(ctx, branch, whole.Start.Base, c.From, c.To, CommitMessage(whole), false)
-	m = ApplyResult{ID: run.ID, Result: ResultCommitted, Repo: c.Repo.Root(), Commit: commit, Branch: branch}
+	m = ApplyResult{
+		ID:     run.ID,
+		Result: ResultCommitted,
+		Repo:   c.Repo.Root(),
+		Commit: commit,
+		Branch: branch,
+	}
 	if errors.Is(err, worktree.ErrNothing) {
 		m.Result, err = ResultNothing, nil
 	}

@@ -41,7 +41,12 @@ func (h *Host) AsThreads(ctx context.Context, runs []memory.RunInfo) ([]Listed, 
 		i, listed := at[root]
 		if !listed {
 			at[root] = len(out)
-			out = append(out, Listed{RunInfo: r, First: r, Runs: 1 + members[root], Waiting: begins[root]})
+			out = append(out, Listed{
+				RunInfo: r,
+				First:   r,
+				Runs:    1 + members[root],
+				Waiting: begins[root],
+			})
 			continue
 		}
 		l := &out[i]

@@ -130,7 +130,11 @@ func (d *pending) readLetters(letters []memory.Letter) {
 }
 
 func letterWord(l memory.Letter) string {
-	return map[Kind]string{Approve: "approved", Deny: "denied", Answer: "answered"}[Kind(l.Kind)]
+	return map[Kind]string{
+		Approve: "approved",
+		Deny:    "denied",
+		Answer:  "answered",
+	}[Kind(l.Kind)]
 }
 
 func decisionWord(b plan.ApprovalResolved) string {

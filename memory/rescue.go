@@ -147,7 +147,12 @@ func (r *rescue) eventOf(row storedRow) (e rawEvent, ok bool) {
 	if !ok1 || !ok2 || !ok3 || !ok4 || len(sha) != 32 {
 		return e, false
 	}
-	return rawEvent{key: key, seq: seq, line: []byte(line), sha: sha}, true
+	return rawEvent{
+		key:  key,
+		seq:  seq,
+		line: []byte(line),
+		sha:  sha,
+	}, true
 }
 
 // lineOf is the line of an event, unpacked.
@@ -250,7 +255,13 @@ func (r *rescue) journal(ctx context.Context, key int64, first rawEvent, events 
 	if w.tail.key != 0 { // an earlier copy of the same page
 		return nil
 	}
-	a := &rescuedRun{rescue: r, w: w, first: first, events: events, refs: r.refs[key]}
+	a := &rescuedRun{
+		rescue: r,
+		w:      w,
+		first:  first,
+		events: events,
+		refs:   r.refs[key],
+	}
 	if err := r.to.commits.submit(ctx, a); err != nil {
 		return fmt.Errorf("take run %s over: %w", start.Run, err)
 	}

@@ -307,5 +307,10 @@ func noteRemovedTests(f fileChange, declared map[string]bool) []plan.Finding {
 	default:
 		return nil
 	}
-	return []plan.Finding{{Kind: plan.FindGone, Path: f.path, Text: text, Answer: true}}
+	return []plan.Finding{{
+		Kind:   plan.FindGone,
+		Path:   f.path,
+		Text:   text,
+		Answer: true,
+	}}
 }

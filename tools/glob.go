@@ -23,7 +23,11 @@ type globArgs struct {
 
 func globTool() builtin {
 	return builtin{
-		info:    loop.Info{Spec: spec("glob", globDoc), Effect: plan.EffectReplay, Category: loop.CategorySearch},
+		info: loop.Info{
+			Spec:     spec("glob", globDoc),
+			Effect:   plan.EffectReplay,
+			Category: loop.CategorySearch,
+		},
 		purpose: Inspect,
 		describe: described(func(_ string, a globArgs) Call {
 			return describeSearch(a.Pattern, a.Path, "")

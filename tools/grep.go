@@ -37,7 +37,11 @@ type grepArgs struct {
 
 func grepTool() builtin {
 	return builtin{
-		info:    loop.Info{Spec: spec("grep", grepDoc), Effect: plan.EffectReplay, Category: loop.CategorySearch},
+		info: loop.Info{
+			Spec:     spec("grep", grepDoc),
+			Effect:   plan.EffectReplay,
+			Category: loop.CategorySearch,
+		},
 		purpose: Inspect,
 		describe: described(func(_ string, a grepArgs) Call {
 			return describeSearch(a.Pattern, a.Path, a.Glob)

@@ -18,7 +18,11 @@ type replanArgs struct {
 // replanTool asks for another plan. What offers it ends the conversation then.
 func replanTool() builtin {
 	return builtin{
-		info:     loop.Info{Spec: spec(plan.ReplanTool, replanDoc), Effect: plan.EffectReplay, Serial: true},
+		info: loop.Info{
+			Spec:   spec(plan.ReplanTool, replanDoc),
+			Effect: plan.EffectReplay,
+			Serial: true,
+		},
 		purpose:  Replan,
 		describe: described(func(_ string, a replanArgs) Call { return Call{Title: a.Evidence} }),
 		open:     opens((*Set).runReplan),

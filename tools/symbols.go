@@ -47,7 +47,11 @@ type symbolsArgs struct {
 
 func symbolsTool() builtin {
 	return builtin{
-		info:    loop.Info{Spec: spec("symbols", symbolsDoc), Effect: plan.EffectReplay, Category: loop.CategorySearch},
+		info: loop.Info{
+			Spec:     spec("symbols", symbolsDoc),
+			Effect:   plan.EffectReplay,
+			Category: loop.CategorySearch,
+		},
 		purpose: Inspect,
 		describe: described(func(_ string, a symbolsArgs) Call {
 			c := describePath(a.Path)

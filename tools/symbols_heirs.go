@@ -33,7 +33,12 @@ func (q *mentionSearch) findHeirs(ctx context.Context, files []source) (heirs, e
 		return nil, err
 	}
 	for _, t := range types {
-		all = append(all, heir{path: t.at.Path, first: t.at.First, last: t.at.Last, name: t.name})
+		all = append(all, heir{
+			path:  t.at.Path,
+			first: t.at.First,
+			last:  t.at.Last,
+			name:  t.name,
+		})
 	}
 	for i := 0; i < len(names) && i < mostHeirs; i++ {
 		of := mentionSearch{
@@ -110,7 +115,12 @@ func (q *mentionSearch) implementations(
 			inherit = append(inherit, heir{path: path, first: m.Line, last: m.Unnamed})
 		case m.Role == syntax.Extends && m.In.Name != "":
 			add(m.In.String())
-			inherit = append(inherit, heir{path: path, first: m.In.First, last: m.In.Last, name: m.In.Name})
+			inherit = append(inherit, heir{
+				path:  path,
+				first: m.In.First,
+				last:  m.In.Last,
+				name:  m.In.Name,
+			})
 		}
 	}
 	return lines, inherit

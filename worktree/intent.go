@@ -109,7 +109,11 @@ func (m *mover) renameAs(intent string) error {
 		return m.leftAlone(err, dropErr)
 	}
 	if dropErr != nil {
-		return &halfwayError{err: dropErr, changed: pathsOf(m.changes), all: len(m.changes)}
+		return &halfwayError{
+			err:     dropErr,
+			changed: pathsOf(m.changes),
+			all:     len(m.changes),
+		}
 	}
 	failpoint.Hit("after an intent")
 	return nil

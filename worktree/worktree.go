@@ -91,7 +91,12 @@ func open(ctx context.Context, dir string, avoid []func(path string) bool) (*Rep
 	if !info.IsDir() {
 		return nil, errors.New("it is not a directory")
 	}
-	r := &Repo{git: program, root: dir, known: new(knownTree), avoid: avoid}
+	r := &Repo{
+		git:   program,
+		root:  dir,
+		known: new(knownTree),
+		avoid: avoid,
+	}
 	if !r.atOnce(ctx) {
 		if err := r.oneByOne(ctx); err != nil {
 			return nil, err

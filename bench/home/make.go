@@ -97,7 +97,12 @@ func (p *prose) turn(turn int) []plan.Event {
 	end := plan.Event{Body: plan.ToolEnd{Call: call, Name: "read", Output: p.text(resultBytes)}}
 	if turn == 3 { // one output was too long for its event
 		whole := plan.NewBlob([]byte(p.text(blobBytes)))
-		end.Body = plan.ToolEnd{Call: call, Name: "bash", Output: p.text(resultBytes), Blob: whole.Hash}
+		end.Body = plan.ToolEnd{
+			Call:   call,
+			Name:   "bash",
+			Output: p.text(resultBytes),
+			Blob:   whole.Hash,
+		}
 		end.Blobs = []plan.Blob{whole}
 	}
 	events := []plan.Event{

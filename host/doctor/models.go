@@ -40,7 +40,12 @@ func (d Doctor) Models(ctx context.Context, p Probe) []Finding {
 	}
 	cfg, err := d.Host.Settings(root, config.Config{})
 	if err != nil {
-		return []Finding{{Name: "config", Needed: true, Detail: err.Error(), Do: hint.Of(err)}}
+		return []Finding{{
+			Name:   "config",
+			Needed: true,
+			Detail: err.Error(),
+			Do:     hint.Of(err),
+		}}
 	}
 	secrets := config.NewKnownSecrets(cfg.Secrets(d.environ))
 	if p.Model != "" && p.Provider == "" {
@@ -56,7 +61,12 @@ func (d Doctor) Models(ctx context.Context, p Probe) []Finding {
 	defer servers.Close()
 	names, err := modelsToProbe(ctx, cfg, servers, p)
 	if err != nil {
-		return []Finding{{Name: "model", Needed: true, Detail: err.Error(), Do: hint.Of(err)}}
+		return []Finding{{
+			Name:   "model",
+			Needed: true,
+			Detail: err.Error(),
+			Do:     hint.Of(err),
+		}}
 	}
 	var model loop.Model = servers
 	if p.Record != "" {

@@ -317,7 +317,11 @@ func (x *exchange) describe(err error) Failure {
 	case errors.As(err, &known):
 		return known
 	case errors.As(context.Cause(x.ctx), &quiet):
-		return Failure{ModelError: &loop.ModelError{Kind: loop.ErrIdle, Message: quiet.text, Bound: x.passed(quiet)}}
+		return Failure{ModelError: &loop.ModelError{
+			Kind:    loop.ErrIdle,
+			Message: quiet.text,
+			Bound:   x.passed(quiet),
+		}}
 	case x.res != nil:
 		return Failure{ModelError: &loop.ModelError{
 			Kind:    loop.ErrServed,

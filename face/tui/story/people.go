@@ -22,7 +22,12 @@ func (s *Story) addLetter(e plan.Event, text string, after bool) {
 	if turn > 0 {
 		note += fmt.Sprintf(", heard at turn %d", turn)
 	}
-	s.add(e, Block{Kind: Prompted, Label: "you", Note: note, Text: sanitize.Text(text)})
+	s.add(e, Block{
+		Kind:  Prompted,
+		Label: "you",
+		Note:  note,
+		Text:  sanitize.Text(text),
+	})
 }
 
 // filtered tells of a letter that was not let through, or decided nothing.
