@@ -20,7 +20,7 @@ SAMPLED_TESTS := $(KILLS) FalseDones Findings ClaudeCost Scripts ScriptsWithTheR
   DyingAnywhere OldHome NoFlippedByteGetsOut EveryByteIsProven RescueOfWhatIsLeft \
   PlanningGoesOnAnywhere AWindowIsLearntFromARefusal CompactionMakesRoom ACrowd KilledMoves \
   PowerCut PowerCutOfWorks NothingIsLeftOfTheKilled AnswersAreBounded QueueThroughTrouble \
-  ARunOutlivesItsMachine ExamplesOfExtending AReviewSeesTheWorkAsACommit
+  ARunOutlivesItsMachine TheQueueIsACluster ExamplesOfExtending AReviewSeesTheWorkAsACommit
 SPACE := $(subst ,, )
 SAMPLED := ^Test($(subst $(SPACE),|,$(strip $(SAMPLED_TESTS))))$$
 JOBS ?= 1000

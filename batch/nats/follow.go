@@ -21,6 +21,15 @@ func (s *Store) Lines(ctx context.Context, run plan.RunID, after int) ([][]byte,
 	return out[min(after, len(out)):], err
 }
 
+// Blobs are the texts that the events of a run name by their hash.
+func (s *Store) Blobs(ctx context.Context, run plan.RunID) (out [][]byte, err error) {
+	parts, err := s.parts(ctx, run, 0)
+	for _, p := range parts {
+		out = append(out, p.Blobs...)
+	}
+	return out, err
+}
+
 func linesOf(parts []Part) (out [][]byte) {
 	for _, p := range parts {
 		for _, line := range p.Events {

@@ -254,7 +254,9 @@ func (j *Journal) OnTold(ctx context.Context, do func()) (end func(), err error)
 	if err != nil {
 		return nil, fmt.Errorf("listen for letters: %w", err)
 	}
+
 	do() // for what came before it listened
+
 	return func() { _ = sub.Unsubscribe() }, nil // the connection ends with the process
 }
 

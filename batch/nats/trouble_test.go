@@ -5,138 +5,66 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/batch/nats/natstest"
 	"github.com/plan-engine/plan/internal/cable"
 )
 
-// node begins a server of a cluster, which knows those that are given.
-func node(t *testing.T, name, dir string, port, cluster int, routes []*url.URL) *server.Server {
+// openIn reaches a cluster, by one of its servers first.
+func openIn(t *testing.T, c *natstest.Cluster, first int) (s *nats.Store) {
 	t.Helper()
-	srv, err := server.NewServer(&server.Options{
-		ServerName:    name,
-		Host:          "127.0.0.1",
-		Port:          port,
-		Authorization: "secret",
-		JetStream:     true,
-		StoreDir:      dir,
-		NoSigs:        true,
-		NoLog:         true,
-		Cluster: server.ClusterOpts{
-			Name: "plan",
-			Host: "127.0.0.1",
-			Port: cluster,
-		},
-		Routes: routes,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	if !srv.ReadyForConnections(20 * time.Second) {
-		t.Fatal("a server of the cluster does not serve")
-	}
-	t.Cleanup(func() {
-		srv.Shutdown()
-		srv.WaitForShutdown()
-	})
-	return srv
-}
-
-// freePorts are ports at which nothing listens, as servers of a cluster have to know them
-// of each other before they begin.
-func freePorts(t *testing.T, n int) (ports []int, routes []*url.URL) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close() // it only holds the port until all are found
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
-	}
-	return ports, routes
-}
-
-// cluster is three servers of which one may be gone.
-type cluster struct {
-	t      *testing.T
-	nodes  []*server.Server
-	dirs   []string
-	urls   []string
-	ports  []int // for each other
-	routes []*url.URL
-	store  *nats.Store
-	dead   int // which was killed last, and where it served
-	port   int
-}
-
-func newCluster(t *testing.T) *cluster {
-	t.Helper()
-	c := &cluster{t: t}
-	c.ports, c.routes = freePorts(t, 3)
-	for i := range 3 {
-		c.dirs = append(c.dirs, t.TempDir())
-		n := node(t, fmt.Sprint("n", i), c.dirs[i], server.RANDOM_PORT, c.ports[i], c.routes)
-		c.nodes, c.urls = append(c.nodes, n), append(c.urls, n.ClientURL())
-	}
-	c.store = c.open(0)
-	return c
-}
-
-// open reaches the cluster, by one of its servers first.
-func (c *cluster) open(at int) (s *nats.Store) {
-	c.t.Helper()
-	within(c.t, func() bool { // a leader is elected first
+	within(t, func() bool { // a leader is elected first
 		var err error
-		s, err = nats.Open(c.t.Context(), nats.Config{
-			URL:   strings.Join(append([]string{c.urls[at]}, c.urls...), ","),
-			Token: "secret",
+		s, err = nats.Open(t.Context(), nats.Config{
+			URL:   strings.Join(c.URLs(first), ","),
+			Token: natstest.Token,
 			Lease: lease,
 		})
 		return err == nil
 	})
-	c.t.Cleanup(s.Close)
+	t.Cleanup(s.Close)
 	return s
 }
 
-// leader is the server that leads a stream.
-func (c *cluster) leader(stream string) (at int) {
-	c.t.Helper()
-	within(c.t, func() bool {
-		at = slices.IndexFunc(c.nodes, func(n *server.Server) bool { return n.JetStreamIsStreamLeader("$G", stream) })
-		return at >= 0
-	})
-	return at
-}
-
-func (c *cluster) kill(at int) {
-	c.dead = at
-	c.port = c.nodes[at].Addr().(*net.TCPAddr).Port
-	c.nodes[at].Shutdown()
-	c.nodes[at].WaitForShutdown()
-}
-
-// restart begins the server again that was killed.
-func (c *cluster) restart() {
-	c.nodes[c.dead] = node(c.t, fmt.Sprint("n", c.dead), c.dirs[c.dead], c.port, c.ports[c.dead], c.routes)
+// killLeader kills the server of a cluster that leads a stream, once there is one.
+func killLeader(t *testing.T, c *natstest.Cluster, stream string) {
+	t.Helper()
+	at := -1
+	within(t, func() bool { at = c.Leader(stream); return at >= 0 })
+	c.Kill(at)
 }
 
 // tally counts how often each job ended with a result that counts.
 type tally struct {
 	mu   sync.Mutex
 	done map[string]int
+}
+
+// newTally makes one for the batch "A". Where the test fails it tells of the jobs that are open.
+func newTally(t *testing.T, s *nats.Store) *tally {
+	t.Helper()
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		ctx := context.WithoutCancel(t.Context())
+		jobs, err := s.Jobs(ctx, "A")
+		left, lerr := s.Left(ctx)
+		t.Logf("%d messages are left, of %d jobs: %v", left, len(jobs), errors.Join(err, lerr))
+		for _, j := range jobs {
+			if j.State != batch.JobDone || j.Lease != nil {
+				t.Logf("%+v", j)
+			}
+		}
+	})
+	return &tally{done: map[string]int{}}
 }
 
 // work has a worker take jobs until ctx ends.
@@ -193,24 +121,23 @@ func (c *tally) requireOnce(t *testing.T, s *nats.Store, n int) {
 // back, while workers at all three do jobs.
 func TestAServerOfAClusterIsKilled(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
-	s, urls := c.store, c.urls
+	c := natstest.New(t)
+	s := openIn(t, c, 0)
 	const n = 60
 	add(t, s, "A", n, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	done := &tally{done: map[string]int{}}
+	done := newTally(t, s)
 	var group sync.WaitGroup
 	for i := range 3 {
-		at := append([]string{urls[i]}, urls...)
-		w := worker(t, open(t, strings.Join(at, ",")), fmt.Sprint("w", i), false)
+		w := worker(t, openIn(t, c, i), fmt.Sprint("w", i), false)
 		group.Go(func() { done.work(ctx, t, w, nil) })
 	}
 	within(t, func() bool { return done.n() > 5 })
 	at := done.n()
-	c.kill(c.leader("KV_plan_jobs"))
+	killLeader(t, c, "KV_plan_jobs")
 	within(t, func() bool { return done.n() >= min(n, at+20) }) // two of three go on
-	c.restart()
+	c.Restart()
 	within(t, func() bool { return done.n() == n })
 	cancel()
 	group.Wait()
@@ -231,7 +158,7 @@ func TestCutOff(t *testing.T) {
 	link.Cut()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	done := &tally{done: map[string]int{}}
+	done := newTally(t, s)
 	var group sync.WaitGroup
 	group.Go(func() { done.work(ctx, t, worker(t, s, "near", false), nil) })
 	within(t, func() bool { return done.n() == n })
@@ -259,27 +186,27 @@ func TestCutOff(t *testing.T) {
 // is asked for while another server is away, and the one before can append nothing more.
 func TestAJournalOutlivesAServer(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
-	add(t, c.store, "A", 1, nil)
-	one := worker(t, c.open(0), "one", false)
+	c := natstest.New(t)
+	add(t, openIn(t, c, 0), "A", 1, nil)
+	one := worker(t, openIn(t, c, 0), "one", false)
 	first := claim(t, one)
 	j, _ := takeUp(t, one, first)
 	const n = 30
 	for i := range n {
 		if i == n/2 {
-			c.kill(c.leader("PLAN_JOURNAL"))
+			killLeader(t, c, "PLAN_JOURNAL")
 		}
 		keep(t, j, nats.Part{Events: []json.RawMessage{event(i + 1)}})
 	}
-	c.restart()
+	c.Restart()
 	one.Close() // it gives no sign of life any more
-	two := worker(t, c.open(1), "two", false)
+	two := worker(t, openIn(t, c, 1), "two", false)
 	second := claim(t, two)
 	if second.Run != first.Run {
 		t.Fatalf("run %s is given out as %s", first.Run, second.Run)
 	}
-	within(t, func() bool { return c.nodes[c.dead].JetStreamIsStreamCurrent("$G", "PLAN_JOURNAL") })
-	c.kill(c.leader("PLAN_JOURNAL"))
+	within(t, func() bool { return c.HasCaughtUp("PLAN_JOURNAL") })
+	killLeader(t, c, "PLAN_JOURNAL")
 	_, parts := takeUp(t, two, second)
 	var lines []string
 	for _, p := range parts {

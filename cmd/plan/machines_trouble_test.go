@@ -12,6 +12,7 @@ import (
 
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/batch/nats/natstest"
 	"github.com/plan-engine/plan/internal/cable"
 	"github.com/plan-engine/plan/internal/sampling"
 )
@@ -64,12 +65,7 @@ turn = 0
 	x.queue = m.serve("127.0.0.1:0")
 	x.at = strings.TrimPrefix(m.url, "nats://")
 	store := x.shortLeases()
-	var lines []string
-	for i := range jobs {
-		lines = append(lines, fmt.Sprintf(
-			`{"id":"job-%d","repo":"file://%s","request":"Make greet.sh say hello","checks":["sh greet.sh | grep -qx hello"]}`, i, m.repo))
-	}
-	id, _, _ := strings.Cut(m.must("home", "batch", "run", m.jobs("jobs.jsonl", lines...)), ":")
+	id := x.addJobs("home", jobs)
 	for i := range workers {
 		x.links = append(x.links, cable.New(t, x.at))
 		x.homes = append(x.homes, x.worker(i))
@@ -108,6 +104,61 @@ turn = 0
 	x.requireOnce(store, id, jobs)
 }
 
+// addJobs puts jobs into the queue and returns the id of their batch.
+func (x *troubles) addJobs(home string, n int) string {
+	x.t.Helper()
+	var lines []string
+	for i := range n {
+		lines = append(lines, fmt.Sprintf(
+			`{"id":"job-%d","repo":"file://%s","request":"Make greet.sh say hello","checks":["sh greet.sh | grep -qx hello"]}`,
+			i,
+			x.repo,
+		))
+	}
+	id, _, _ := strings.Cut(x.must(home, "batch", "run", x.jobs("jobs.jsonl", lines...)), ":")
+	return id
+}
+
+// TestTheQueueIsACluster: the queue is three servers, and the commands are given all their
+// addresses. Of those that lead the jobs or the journals one after the other goes and comes
+// back, and workers are killed meanwhile. Each job is approved and published once.
+func TestTheQueueIsACluster(t *testing.T) {
+	t.Parallel()
+	jobs, rounds := 3, 1
+	if sampling.All() {
+		jobs, rounds = 40, 6
+	}
+	c := natstest.New(t)
+	x := &troubles{fleet: newFleet(t), lease: 3 * time.Second}
+	x.url = strings.Join(c.URLs(0), ",")
+	x.tokenFile = filepath.Join(x.dir, "token")
+	if err := os.WriteFile(x.tokenFile, []byte(natstest.Token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store := x.shortLeases()
+	id := x.addJobs("desk", jobs)
+	for i := range 2 {
+		x.homes = append(x.homes, x.worker(i))
+	}
+	streams := []string{"PLAN_JOURNAL", "KV_plan_jobs"}
+	for round := range rounds {
+		x.awaitDone(store, id, 1+(jobs-1)*round/rounds)
+		leader := -1
+		x.await(func() bool { leader = c.Leader(streams[round%2]); return leader >= 0 })
+		c.Kill(leader)
+		x.kill(x.homes[round%2])
+		x.homes[round%2] = x.worker(round % 2)
+		x.awaitDone(store, id, min(jobs, 2+(jobs-1)*round/rounds)) // two of three go on
+		c.Restart()
+		x.await(func() bool { return c.HasCaughtUp(streams[0]) && c.HasCaughtUp(streams[1]) })
+	}
+	x.awaitDone(store, id, jobs)
+	for _, w := range x.homes {
+		x.kill(w)
+	}
+	x.requireOnce(store, id, jobs)
+}
+
 // worker begins a worker in a home of its own.
 func (x *troubles) worker(i int) *exec.Cmd {
 	x.t.Helper()
@@ -116,12 +167,20 @@ func (x *troubles) worker(i int) *exec.Cmd {
 		"worker",
 		"--concurrency", "2",
 		"--repo", "file://"+x.repo,
-		"--queue", "nats://"+x.links[i].Addr(),
+		"--queue", x.queueOf(i),
 	)
 	if err := cmd.Start(); err != nil {
 		x.t.Fatal(err)
 	}
 	return cmd
+}
+
+// queueOf is where a worker reaches the queue.
+func (x *troubles) queueOf(worker int) string {
+	if worker < len(x.links) {
+		return "nats://" + x.links[worker].Addr()
+	}
+	return x.url
 }
 
 func (x *troubles) kill(cmd *exec.Cmd) {
@@ -139,14 +198,18 @@ func (x *troubles) shortLeases() *nats.Store {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	s, err := nats.Open(x.t.Context(), nats.Config{
-		URL:   x.url,
-		Token: strings.TrimSpace(string(token)),
-		Lease: x.lease,
+	var s *nats.Store
+	x.await(func() bool { // a cluster elects its leaders first
+		s, err = nats.Open(x.t.Context(), nats.Config{
+			URL:   x.url,
+			Token: strings.TrimSpace(string(token)),
+			Lease: x.lease,
+		})
+		if err != nil {
+			x.t.Log(err)
+		}
+		return err == nil
 	})
-	if err != nil {
-		x.t.Fatal(err)
-	}
 	x.t.Cleanup(s.Close)
 	entry := batch.Entry{ID: "first", Spec: []byte(`{}`)} // who makes a lane decides
 	if _, err := s.Add(x.t.Context(), nats.Batch{ID: "FIRST", Digest: "first"}, []batch.Entry{entry}, true); err != nil {

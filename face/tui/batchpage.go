@@ -274,9 +274,7 @@ func (m *model) openJob() tea.Cmd {
 		return nil
 	}
 	if j.Worker != "" {
-		m.say("Run " + string(j.Run) + " is with worker " + clean(j.Worker) + ". What it does is shown by: " +
-			"plan show " + string(j.Run) + " --events --queue URL")
-		return nil
+		return m.openQueued(j.Run, queuedJob{batch: p.all.ID, id: j.ID})
 	}
 	return m.openRun(j.Run)
 }

@@ -103,6 +103,10 @@ func (m *model) command(line string) tea.Cmd {
 			m.say("/" + name + " is for the session: type plan.")
 			return nil
 		}
+		if c.run && v.job != nil && !c.isForQueued() {
+			m.say("/" + name + " is for runs of this home, and a worker has this one. plan batch has --queue, too.")
+			return nil
+		}
 		return c.do(m, v, strings.TrimSpace(text))
 	}
 	m.say(fmt.Sprintf("There is no /%s.", name))
@@ -113,7 +117,12 @@ func (m *model) command(line string) tea.Cmd {
 }
 
 func (m *model) showDiff(v *view, _ string) tea.Cmd {
+	job := v.job
 	return func() tea.Msg {
+		if job != nil {
+			patch, err := m.Queue.Patch(m.ctx, job.batch, job.id)
+			return read("What the run changed", string(patch), story.Diff, err)
+		}
 		text, err := m.diffOf(m.ctx, v.id)
 		return read("What the run changed", text, story.Diff, err)
 	}
@@ -301,7 +310,12 @@ func (m *model) cancel(v *view, text string) tea.Cmd {
 	if !m.sure(text, "This ends the run for good", "/cancel") {
 		return nil
 	}
+	job := v.job
 	return func() tea.Msg {
+		if job != nil {
+			_, _, err := m.Queue.Cancel(m.ctx, job.batch, []string{job.id})
+			return doneMsg{err: err, said: "Cancelled. Its worker stops within seconds."}
+		}
 		_, err := m.Host.Cancel(m.ctx, v.id)
 		return doneMsg{err: err, said: "Cancelled."}
 	}
@@ -363,13 +377,10 @@ func (m *model) openBlock() tea.Cmd {
 	if b.Kind == story.Call || b.Kind == story.Check {
 		text = b.Args + "\n\n" + text
 	}
+	v := m.view
 	return func() tea.Msg {
 		if blob != "" { // it was cut
-			db, err := m.Host.DB(m.ctx)
-			if err != nil {
-				return doneMsg{err: err}
-			}
-			data, err := db.Blob(m.ctx, blob)
+			data, err := m.blob(m.ctx, v, blob)
 			if err != nil {
 				return doneMsg{err: errors.Join(errors.New("the whole of it is not kept any more"), err)}
 			}
@@ -377,6 +388,18 @@ func (m *model) openBlock() tea.Cmd {
 		}
 		return read(title, text, form, nil)
 	}
+}
+
+// blob is a text whole that events have cut.
+func (m *model) blob(ctx context.Context, v *view, id string) ([]byte, error) {
+	if v.job != nil {
+		return m.Queue.Blob(ctx, string(v.id), id)
+	}
+	db, err := m.Host.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return db.Blob(ctx, id)
 }
 
 // nearest is the command that a name was most likely meant to be, "" for none.

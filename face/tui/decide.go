@@ -76,6 +76,9 @@ func (m *model) submit(v *view, later bool) tea.Cmd {
 		return nil
 	}
 	id, given := v.id, p.given
+	if v.job != nil {
+		return m.decideQueued(id, *v.job, given)
+	}
 	return func() tea.Msg {
 		driven, err := m.tellDecisions(m.ctx, id, given)
 		return doneMsg{

@@ -24,6 +24,8 @@ type (
 	note string
 	// unread is what was said to the run and waits to be heard.
 	unread []host.Letter
+	// lost says that the journal cannot be read any more.
+	lost struct{}
 	// asked is what the run asks the person before it.
 	asked struct{ ask *ask }
 	// withdrawn says that a question needs no answer any more.

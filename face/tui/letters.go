@@ -42,6 +42,9 @@ func (m *model) sendEarly(v *view) tea.Cmd {
 // send hands a letter to a run, and begins the one that continues it, or goes on with
 // it where it stands still.
 func (m *model) send(v *view, l host.Letter) tea.Cmd {
+	if v.job != nil {
+		return m.sendQueued(v, l)
+	}
 	dir := v.story.Repo
 	idle := !v.isDriven() && v.story.Parked != nil && len(v.story.Parked.Waiting) == 0
 	return func() tea.Msg {

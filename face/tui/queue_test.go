@@ -1,8 +1,12 @@
 package tui
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
@@ -11,10 +15,9 @@ import (
 	"github.com/plan-engine/plan/host/batches"
 )
 
-// A batch of a queue is seen beside those of the home, and opens. The runs of its jobs are
-// with their workers. A queue that is gone takes nothing of the home from sight.
-func TestAQueueIsWatched(t *testing.T) {
-	t.Parallel()
+// queueOf is a queue with one job, and the worker that was given it.
+func queueOf(t *testing.T) (*nats.Server, *nats.Store, *nats.Worker) {
+	t.Helper()
 	srv, err := nats.Serve(nats.ServerConfig{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -37,6 +40,12 @@ func TestAQueueIsWatched(t *testing.T) {
 	if _, ok, err := w.Claim(t.Context()); !ok || err != nil {
 		t.Fatalf("the job is not there: %v", err)
 	}
+	return srv, store, w
+}
+
+// watching is a session that has opened the batch of the queue.
+func watching(t *testing.T, store *nats.Store) *model {
+	t.Helper()
 	h := host.New(host.Config{Environ: []string{"HOME=" + t.TempDir()}})
 	t.Cleanup(func() { _ = h.Close() })
 	q, end := batches.New(h).Queued(store).Watched()
@@ -44,20 +53,125 @@ func TestAQueueIsWatched(t *testing.T) {
 	m := newModel(t.Context(), Config{Host: h, Watch: true, Queue: q})
 	m.Update(m.loadBoard()())
 	if page := strings.Join(m.watchPage(), "\n"); !strings.Contains(page, "far.yaml") {
-		t.Errorf("it shows\n%s", page)
+		t.Fatalf("it shows\n%s", page)
 	}
 	m.Update(m.watchKey("enter")())
 	if page := strings.Join(m.batchRows(), "\n"); !strings.Contains(page, "shop") {
-		t.Errorf("the batch is shown as\n%s", page)
+		t.Fatalf("the batch is shown as\n%s", page)
 	}
-	m.batchKey("enter")
-	if page := strings.Join(m.batchRows(), "\n"); m.screen != atBatch || !strings.Contains(page, "mill-7") {
-		t.Errorf("its job opens as\n%s", page)
-	}
+	return m
+}
+
+// A batch of a queue is seen beside those of the home, and opens. A queue that is gone takes
+// nothing of the home from sight.
+func TestAQueueIsWatched(t *testing.T) {
+	t.Parallel()
+	srv, store, _ := queueOf(t)
+	m := watching(t, store)
 	srv.Close()
 	m.toWatch()
 	m.Update(m.loadBoard()())
 	if page := strings.Join(m.watchPage(), "\n"); !m.watch.loaded || strings.Contains(page, "far.yaml") {
 		t.Errorf("without the queue it shows\n%s", page)
+	}
+}
+
+// The run of a job is read from the queue as it goes on with its worker, takes guidance, and
+// is decided about: for what was shown, and for that alone.
+func TestTheRunOfAJobIsOpened(t *testing.T) {
+	t.Parallel()
+	_, store, w := queueOf(t)
+	journal, err := w.Journal(batchID + "/shop")
+	if err == nil {
+		_, err = journal.TakeUp(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	seq := int64(0)
+	happens := func(bodies ...plan.Body) {
+		t.Helper()
+		var part nats.Part
+		for _, body := range bodies {
+			seq++
+			line, err := plan.Event{Run: "01JRUN", Seq: seq, Time: time.Now(), Body: body}.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			part.Events = append(part.Events, line)
+		}
+		for done := false; !done; { // a letter may have come
+			if _, done, err = journal.Append(t.Context(), part); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	happens(plan.RunStart{Request: "Name it", Repo: "/clones/shop"})
+	m := watching(t, store)
+	follow := m.batchKey("enter")
+	if m.screen != atRun || follow == nil {
+		t.Fatalf("the job does not open: %s", m.status)
+	}
+	go follow()
+	until := func(what string, is func() bool) {
+		t.Helper()
+		for give := time.After(20 * time.Second); !is(); {
+			select {
+			case <-m.wake:
+				m.drain()
+			case <-give:
+				t.Fatalf("%s is not seen", what)
+			}
+		}
+	}
+	until("its request", func() bool { return m.view.story.Title == "Name it" })
+	press(m, "/", "a", "p", "p", "l", "y", "enter")
+	if !strings.Contains(m.status, "of this home") {
+		t.Errorf("/apply says %q", m.status)
+	}
+	m.Update(m.tell(m.view, "mind the tests", false)())
+	letters, err := journal.Letters(t.Context())
+	if err != nil || len(letters) != 1 || letters[0].Letter.Kind != string(host.Steer) {
+		t.Errorf("the worker is told %+v, %v", letters, err)
+	}
+
+	calls := []plan.WaitingCall{
+		{Call: "c1", Name: "run", Args: []byte(`{"command":"make"}`), Grant: plan.Grant{Command: "make"}},
+		{Call: "c2", Name: "run", Args: []byte(`{"command":"make clean"}`)},
+	}
+	for i, c := range calls {
+		calls[i] = c.Bound("")
+	}
+	happens(plan.Parked{Reason: plan.ParkApproval, Waiting: calls})
+	result, err := json.Marshal(map[string]any{"waits": calls})
+	if err == nil {
+		err = w.RecordResult(t.Context(), batchID+"/shop", batch.JobParked, result)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	until("what it waits with", func() bool { return m.view.panel != nil })
+	if p := m.view.panel; len(p.ask.waiting) != 1 || strings.Contains(p.keys(), "always") {
+		t.Errorf("it asks about %d calls: %s", len(p.ask.waiting), p.keys())
+	}
+	if m.resume(m.view); m.view.isDriven() {
+		t.Error("the session drives the run of a worker")
+	}
+	at := time.Now()
+	m.Now = func() time.Time { return at.Add(time.Minute) }
+	m.runPage()
+	press(m, "y")
+	_, decide := m.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
+	m.Update(decide())
+	if m.isBad || !strings.Contains(m.status, "Decided") {
+		t.Fatalf("it says %q", m.status)
+	}
+	again, ok, err := w.Claim(t.Context())
+	if err != nil || !ok || again.Run != "01JRUN" {
+		t.Fatalf("the job is not queued again: %v, %v", again, err)
+	}
+	held, _ := w.Held(batchID + "/shop")
+	if len(held.Letters) != 1 || !strings.Contains(string(held.Letters[0]), calls[0].Digest) {
+		t.Errorf("the worker is given %s", held.Letters)
 	}
 }

@@ -19,6 +19,7 @@ import (
 // view is a run as the session knows it.
 type view struct {
 	id     plan.RunID
+	job    *queuedJob // whose run it is; nil for a run of the home
 	story  *story.Story
 	scroll *scroll
 	feed   *feed
@@ -32,6 +33,7 @@ type view struct {
 	parking  time.Time               // when it was told to park; zero for not
 	stop     context.CancelCauseFunc // of a run that is driven here; nil for others
 	unfollow context.CancelFunc      // of one that is read from the journal
+	lost     bool                    // which could not be read any more
 }
 
 func (m *model) newView(id plan.RunID) *view {
@@ -87,6 +89,10 @@ func (m *model) start(req host.Request) tea.Cmd {
 // resume goes on with a parked run in the background.
 func (m *model) resume(v *view) tea.Cmd {
 	if v.isDriven() {
+		return nil
+	}
+	if v.job != nil {
+		m.say("Its worker goes on with it after: plan batch resume " + clean(v.job.batch) + " --queue URL")
 		return nil
 	}
 	id, opts := v.id, m.Options
@@ -189,16 +195,21 @@ func (m *model) follow(v *view) tea.Cmd {
 		v.unfollow()
 	}
 	ctx, stop := context.WithCancel(m.ctx)
-	v.unfollow = stop
+	v.unfollow, v.lost = stop, false
 	after := v.story.Head
+	events := m.Host.Follow(ctx, v.id, after)
+	if v.job != nil {
+		events = m.queuedEvents(ctx, v.id, after)
+	}
 	return func() tea.Msg {
 		// What waits in the inbox once its journal has come so far is heard later than that.
 		var head int64
 		if info, err := m.Host.Info(ctx, v.id); err == nil && after == 0 {
 			head = info.Head
 		}
-		for ev, err := range m.Host.Follow(ctx, v.id, after) {
+		for ev, err := range events {
 			if err != nil {
+				v.feed.put(lost{})
 				return doneMsg{err: err}
 			}
 			if v.feed.event(ev); ev.Seq == head && head > 0 {
@@ -234,6 +245,8 @@ func (m *model) drainView(v *view) tea.Cmd {
 			if m.inline != nil {
 				m.inline.lines = append(m.inline.lines, m.theme.Dim.Render("  note: "+v.note))
 			}
+		case lost:
+			v.lost = true
 		case finish:
 			m.inline.finished, v.panel, v.stop = true, nil, nil
 		case asked:
@@ -263,15 +276,16 @@ func (m *model) askOfJournal(v *view) {
 	if v.isDriven() || v.panel != nil && v.panel.ask != nil {
 		return
 	}
-	if p == nil || len(p.Waiting) == 0 {
+	waiting := v.askable(p)
+	if len(waiting) == 0 {
 		if v.panel != nil {
 			v.panel = nil
 			m.say("It was decided elsewhere just now.")
 		}
 		return
 	}
-	if v.panel == nil && v.passed != waitingKey(p.Waiting) {
-		v.panel = newPanel(&ask{waiting: p.Waiting, doc: v.story.Plan}, v, m.Now())
+	if v.panel == nil && v.passed != waitingKey(waiting) {
+		v.panel = newPanel(&ask{waiting: waiting, doc: v.story.Plan}, v, m.Now())
 	}
 }
 

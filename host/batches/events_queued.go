@@ -22,6 +22,24 @@ func (q *Queued) Events(ctx context.Context, name string, after int64, follow bo
 	}
 }
 
+// Blob is a text that an event of the run of a job names by its hash.
+func (q *Queued) Blob(ctx context.Context, name, hash string) ([]byte, error) {
+	_, j, err := q.jobOf(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	blobs, err := q.store.Blobs(ctx, j.Run)
+	for _, data := range blobs {
+		if plan.NewBlob(data).Hash == hash {
+			return data, nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("the journal of run %s in the queue has no text %.12s", j.Run, hash)
+	}
+	return nil, err
+}
+
 // follow passes on the events of a run, until take wants no more.
 func (q *Queued) follow(ctx context.Context, name string, wait bool, take func(memory.Line) bool) error {
 	of, j, err := q.jobOf(ctx, name)

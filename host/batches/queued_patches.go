@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
@@ -44,15 +45,36 @@ func (q *Queued) writePatch(ctx context.Context, dir string, j nats.Job) (path s
 	if filepath.Base(j.ID) != j.ID || !filepath.IsLocal(j.ID) {
 		return "", fmt.Errorf("%q is no name of a file", j.ID)
 	}
-	patch, kept, err := q.store.Patch(ctx, j)
-	if err == nil && !kept {
-		err = notKept(j)
-	}
+	patch, err := q.patch(ctx, j)
 	if err != nil {
 		return "", err
 	}
 	path = filepath.Join(dir, j.ID+".patch")
 	return path, q.batches.host.WriteFile(ctx, path, patch, 0o644)
+}
+
+// Patch is the change of a job that has ended, as a patch.
+func (q *Queued) Patch(ctx context.Context, prefix, job string) ([]byte, error) {
+	b, jobs, err := q.find(ctx, prefix)
+	if err == nil {
+		err = requireQueued(b.ID, jobs, []string{job})
+	}
+	if err != nil {
+		return nil, err
+	}
+	j := jobs[slices.IndexFunc(jobs, func(j nats.Job) bool { return j.ID == job })]
+	if j.Patch == "" {
+		return nil, fmt.Errorf("job %s has no change yet: it is %s", j.ID, j.State)
+	}
+	return q.patch(ctx, j)
+}
+
+func (q *Queued) patch(ctx context.Context, j nats.Job) ([]byte, error) {
+	patch, kept, err := q.store.Patch(ctx, j)
+	if err == nil && !kept {
+		err = notKept(j)
+	}
+	return patch, err
 }
 
 func notKept(j nats.Job) error {

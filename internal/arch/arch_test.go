@@ -44,7 +44,7 @@ var owners = map[string]string{
 	"charm.land/catwalk":                     "model/catalog",
 	"github.com/tiktoken-go":                 "model/tokens",
 	"github.com/pelletier/go-toml":           "config model/scripted",
-	"github.com/nats-io":                     "batch/nats",
+	"github.com/nats-io":                     "batch/nats batch/nats/natstest",
 	"charm.land/bubbletea":                   "face/tui",
 	"charm.land/lipgloss":                    "face/tui/draw",
 	"github.com/charmbracelet/x/ansi":        "face/tui face/tui/draw face/tui/composer",
