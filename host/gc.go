@@ -135,6 +135,9 @@ func (h *Host) collect(ctx context.Context, p GCPolicy, dry, shrink bool, progre
 		return out, err
 	}
 	removed := p.Choose(mayGo, sizes, out.Used, h.now())
+	if err := leaveForeignPlaces(ctx, db, removed); err != nil {
+		return out, err
+	}
 	out.Removed, err = removeRuns(ctx, db, newRefKeeper(h, db, runs, removed), removed, sizes, dry, progress)
 	faults = append(faults, err)
 	out.Kept = len(runs) - len(out.Removed)
@@ -155,6 +158,18 @@ func (h *Host) collect(ctx context.Context, p GCPolicy, dry, shrink bool, progre
 	faults = append(faults, err)
 	out.Left, err = h.Leftovers(ctx, dry)
 	return out, errors.Join(append(faults, err)...)
+}
+
+// leaveForeignPlaces takes from runs that were taken in, and have not gone on here, the name
+// of their repository: it is what somebody else has written, and nothing of theirs is there.
+func leaveForeignPlaces(ctx context.Context, db *memory.DB, runs []memory.RunInfo) error {
+	told, err := db.OnlyTold(ctx)
+	for i, r := range runs {
+		if told[r.ID] {
+			runs[i].Repo = ""
+		}
+	}
+	return err
 }
 
 // removeRuns removes runs, with the snapshots that only they keep. One that cannot be

@@ -88,6 +88,9 @@ func (k *refKeeper) unreferenced(ctx context.Context, dir string) (*keptRefs, er
 		return known, nil
 	}
 	unused := &keptRefs{}
+	if dir == "" { // what there is of their names anywhere is another home's
+		return unused, nil
+	}
 	repo, err := k.open(ctx, dir)
 	switch refused := (*sandbox.StartError)(nil); {
 	case errors.As(err, &refused):

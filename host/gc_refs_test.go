@@ -52,6 +52,56 @@ func TestAKilledCollectionIsFinished(t *testing.T) {
 	}
 }
 
+// A run that was taken in, and has not gone on, has nothing where its journal says that it
+// works: what is there of its name is the home's that it is from, and its programs are found
+// as before.
+func TestACollectionLeavesPlacesOfOthers(t *testing.T) {
+	t.Parallel()
+	w := hosttest.New(t)
+	first := host.New(w.Config)
+	defer first.Close()
+	end, err := first.Run(t.Context(), host.Request{Dir: w.Repo, Text: "Make greet.sh say hello"}, host.Face{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(w.Dir, "run.jsonl")
+	if _, err := first.ExportFile(t.Context(), end.Run, file, false); err != nil {
+		t.Fatal(err)
+	}
+	refs := func() string { return gittest.Git(t, w.Repo, "for-each-ref", "refs/plan/"+string(end.Run)) }
+	had, move := refs(), filepath.Join(w.Repo, ".plan-move-1")
+	if err := os.Mkdir(move, 0o700); err != nil { // of a process of the first home
+		t.Fatal(err)
+	}
+	w.Config.Environ = append(w.Config.Environ, "PLAN_HOME="+filepath.Join(w.Dir, "second"))
+	second := host.New(w.Config)
+	defer second.Close()
+	text, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Close()
+	if _, err := second.Import(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := second.Paths()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trees, err := memory.Trees(t.Context(), paths.DB); err != nil || len(trees) > 0 {
+		t.Errorf("it worked on %q, %v", trees, err)
+	}
+	for _, dry := range []bool{true, false} {
+		gone, err := second.GC(t.Context(), host.GCPolicy{KeepAlone: true}, dry, false, nil)
+		if err != nil || len(gone.Removed) != 1 || gone.Removed[0].Refs != 0 {
+			t.Errorf("dry %v: removed %+v, %v", dry, gone.Removed, err)
+		}
+	}
+	if _, err := os.Stat(move); err != nil || had == "" || refs() != had {
+		t.Errorf("%v, kept %q of %q", err, refs(), had)
+	}
+}
+
 // A collection that is interrupted ends with that, in one line.
 func TestAnInterruptedCollectionSaysSo(t *testing.T) {
 	t.Parallel()

@@ -70,7 +70,7 @@ func folders(in, kind string, prefixes ...string) (out []Leftover) {
 func (l *leftovers) moves(ctx context.Context) (out []Leftover, err error) {
 	seen := map[string]bool{}
 	look := func(root string) {
-		if seen[root] {
+		if seen[root] || root == "" {
 			return
 		}
 		seen[root] = true

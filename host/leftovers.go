@@ -86,6 +86,9 @@ func (h *Host) Leftovers(ctx context.Context, dry bool) (out []Leftover, err err
 	if err != nil {
 		return nil, err
 	}
+	if err := leaveForeignPlaces(ctx, l.db, runs); err != nil {
+		return nil, err
+	}
 	for _, r := range runs {
 		l.runs[r.ID] = r
 	}

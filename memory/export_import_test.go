@@ -286,6 +286,7 @@ func TestImportRefusesOptionsForGit(t *testing.T) {
 		next   plan.Body
 		want   string
 	}{
+		{func(b *plan.RunStart) { b.Repo = "." }, plan.Unparked{}, `repo of event 1 (run_start) is "."`},
 		{func(b *plan.RunStart) { b.Base = "-bevil" }, plan.Unparked{}, `base of event 1 (run_start) is "-bevil"`},
 		{func(b *plan.RunStart) { b.Snapshot = "--index-output=x" }, plan.Unparked{}, "snapshot of event 1"},
 		{func(b *plan.RunStart) { b.Against = &plan.Against{Tree: "HEAD@{1}"} }, plan.Unparked{}, "against.tree of event 1"},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/plan-engine/plan"
@@ -190,11 +191,16 @@ func (p *portable) blob(b exportedBlob, visit portionVisitor) error {
 }
 
 // checkIDs refuses what git could take for something else than the id of a tree or a
-// commit: it is what git is called with when the run is shown, forked or gone on with.
+// commit: it is what git is called with when the run is shown, forked or gone on with. Nor
+// may where it works be another place for each who looks.
 func checkIDs(e plan.Event) error {
 	ids := map[string]string{}
 	switch b := e.Body.(type) {
 	case plan.RunStart:
+		if !filepath.IsAbs(b.Repo) {
+			return ruleError(fmt.Sprintf("repo of event %d (%s) is %.50q, which depends on where one stands: "+
+				"export the run again", e.Seq, e.Type(), b.Repo))
+		}
 		ids["base"], ids["snapshot"] = b.Base, b.Snapshot
 		if b.Against != nil {
 			ids["against.commit"], ids["against.tree"] = b.Against.Commit, b.Against.Tree

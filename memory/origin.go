@@ -31,3 +31,26 @@ func (w *Writer) noteImported(ctx context.Context, tx *txn, upTo int64) error {
 	}
 	return nil
 }
+
+// onlyTold is the condition of runs that were taken in and have not gone on here: they have
+// done nothing in this home, and what their journals name are no places of it.
+const onlyTold = `EXISTS (SELECT 1 FROM inbox WHERE run = key AND kind = '` + kindImported + `' AND taken_seq >= head)`
+
+// OnlyTold lists the runs that were taken in and have not gone on here.
+func (db *DB) OnlyTold(ctx context.Context) (told map[plan.RunID]bool, err error) {
+	const op = "list runs from elsewhere in"
+	rows, err := db.read.QueryContext(ctx, "SELECT id FROM runs WHERE "+onlyTold)
+	if err != nil {
+		return nil, db.wrapError(op, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says it
+	told = map[plan.RunID]bool{}
+	for rows.Next() {
+		var id plan.RunID
+		if err := rows.Scan(&id); err != nil {
+			return nil, db.wrapError(op, err)
+		}
+		told[id] = true
+	}
+	return told, db.wrapError(op, rows.Err())
+}

@@ -138,6 +138,7 @@ type hiding struct {
 func (h *hiding) write(ctx context.Context, tx *txn) error {
 	h.hidden, h.faults = nil, nil
 	drops := []string{
+		"UPDATE runs SET repo = '' WHERE key = ?1 AND ?2 <> '' AND " + onlyTold, // it has left nothing there
 		"DELETE FROM inbox WHERE run = ?1 AND ?2 <> ''",
 		// Notes that the run has been counted: it will not come to an end again.
 		"DELETE FROM skill_outcomes WHERE run = ?2 AND ?1 <> 0",
@@ -185,7 +186,8 @@ func prepareIn(ctx context.Context, tx *sql.Tx, queries ...string) ([]*sql.Stmt,
 	return out, nil
 }
 
-// Hidden are the runs of which something is left: their ids and repositories.
+// Hidden are the runs of which something is left: their ids and repositories, "" where they
+// did nothing here.
 func (db *DB) Hidden(ctx context.Context) (runs []RunInfo, err error) {
 	const op = "list removed runs in"
 	const query = "SELECT substr(id, ?), repo FROM runs WHERE NOT " + notRemoved
