@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/plainfile"
 )
 
 // maxFile bounds how much of a file is looked at.
@@ -87,7 +88,7 @@ func (d detector) read(name string) (string, bool) {
 	if !d.has(name) {
 		return "", false
 	}
-	f, err := d.root.Open(name)
+	f, err := plainfile.OpenIn(d.root, name)
 	if err != nil {
 		return "", false
 	}

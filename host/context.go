@@ -18,8 +18,12 @@ import (
 // runContext is what a conversation of a run of this home is named with.
 const runContext = "run:"
 
-// maxContext is how many bytes a conversation from a file may have.
-const maxContext = 64 << 20
+// maxContext and mostContext are how many bytes and messages a conversation from a file may
+// have. Each message is two events of the journal, so it has far fewer than the bytes hold.
+const (
+	maxContext  = 64 << 20
+	mostContext = 20_000
+)
 
 // Context reads the conversation that Explore starts from: what an earlier run said, for
 // "run:ID", else that of a file as [ReadContext] reads it.
@@ -143,7 +147,14 @@ func ReadContext(name string, data []byte) ([]plan.Message, error) {
 		}
 		t.add(spoken)
 	}
-	return t.messages(), nil
+	messages := t.messages()
+	if len(messages) > mostContext {
+		return nil, hint.New(
+			fmt.Sprintf("the conversation in %s has %d messages; %d is the most", name, len(messages), mostContext),
+			"Give the part of it that matters, or what it came to as plain text.",
+		)
+	}
+	return messages, nil
 }
 
 // utterance is what a message says and what its calls and results are.

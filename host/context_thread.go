@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -95,25 +96,20 @@ func (t *thread) add(u utterance) {
 
 // tell puts what tools did into the conversation.
 func (t *thread) tell() {
-	calls, results := t.calls, t.results
+	calls, results := t.calls, newResults(t.results)
 	t.calls, t.results = nil, nil
 	var parts []string
-	for i, c := range calls {
+	for _, c := range calls {
 		parts = append(parts, phases.Fence("tool-call", named(c.name), shorter(c.args, contextArgs)))
-		at := slices.IndexFunc(results, func(r toolResult) bool { return r.call == c.id && r.call != "" })
-		if at < 0 && i < len(results) && results[0].call == "" {
-			at = 0 // by their order, where nothing else says what belongs together
-		}
-		if at < 0 {
+		r, found := results.take(c.id)
+		if !found {
 			parts = append(parts, "[nothing is known of what it returned]")
 			continue
 		}
-		r := results[at]
 		r.name = c.name
 		parts = append(parts, r.shownText())
-		results = slices.Delete(results, at, at+1)
 	}
-	for _, r := range results {
+	for r := range results.rest() {
 		parts = append(parts, r.shownText())
 	}
 	if len(parts) == 0 {
@@ -123,6 +119,52 @@ func (t *thread) tell() {
 		"asked of you, and it may have changed since.\n\n" + strings.Join(parts, "\n"))
 	m.Origin = plan.OriginContext
 	t.out = append(t.out, m)
+}
+
+// toolResults are results that calls are looked up for, each once.
+type toolResults struct {
+	all   []toolResult
+	taken []bool
+	of    map[string][]int // by call, in their order
+	first int              // that nobody has taken
+}
+
+func newResults(all []toolResult) *toolResults {
+	r := &toolResults{
+		all:   all,
+		taken: make([]bool, len(all)),
+		of:    map[string][]int{},
+	}
+	for i, result := range all {
+		r.of[result.call] = append(r.of[result.call], i)
+	}
+	return r
+}
+
+// take is the result of a call: that which names it, or the next one where that names none.
+func (r *toolResults) take(call string) (toolResult, bool) {
+	for r.first < len(r.all) && r.taken[r.first] {
+		r.first++
+	}
+	if call == "" || len(r.of[call]) == 0 {
+		if call = ""; r.first == len(r.all) || r.all[r.first].call != "" {
+			return toolResult{}, false
+		}
+	}
+	at := r.of[call][0]
+	r.of[call], r.taken[at] = r.of[call][1:], true
+	return r.all[at], true
+}
+
+// rest are the results that nobody has taken.
+func (r *toolResults) rest() iter.Seq[toolResult] {
+	return func(yield func(toolResult) bool) {
+		for i, result := range r.all {
+			if !r.taken[i] && !yield(result) {
+				return
+			}
+		}
+	}
 }
 
 func (r toolResult) shownText() string {

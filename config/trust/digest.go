@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/internal/dirhash"
+	"github.com/plan-engine/plan/internal/plainfile"
 )
 
 // mostSize is how large a file that a command names may be, in bytes.
@@ -74,7 +75,7 @@ func Folder(root, name string) (string, error) {
 }
 
 func content(dir *os.Root, name string) ([]byte, fs.FileMode, error) {
-	f, err := dir.Open(name)
+	f, err := plainfile.OpenIn(dir, name)
 	if err != nil {
 		return nil, 0, err //nolint:wrapcheck // it names the file
 	}

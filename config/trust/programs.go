@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/plan-engine/plan/internal/plainfile"
 )
 
 // Programs lists the files below root that decide what a command does, because it runs
@@ -142,7 +144,7 @@ func isProgram(dir *os.Root, name string) bool {
 	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 != 0 {
 		return true
 	}
-	f, err := dir.Open(name)
+	f, err := plainfile.OpenIn(dir, name)
 	if err != nil {
 		return true
 	}

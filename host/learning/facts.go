@@ -127,15 +127,22 @@ func (f Facts) Import(ctx context.Context, facts []plan.Fact) (map[memory.Added]
 	return count, nil
 }
 
+// mostFactBytes is how many bytes a file of facts may have.
+const mostFactBytes = 64 << 20
+
 // ReadFacts reads what [Facts.Export] wrote. One bad fact is an error, which
 // calls the input by name, so that a bad file adds nothing. A fact that no run
 // has learned counts as one that a person has stated.
 func ReadFacts(in io.Reader, name string) ([]plan.Fact, error) {
 	var out []plan.Fact
-	dec := json.NewDecoder(in)
+	bounded := &io.LimitedReader{R: in, N: mostFactBytes + 1}
+	dec := json.NewDecoder(bounded)
 	for n := 1; ; n++ {
 		var f plan.Fact
 		err := dec.Decode(&f)
+		if bounded.N == 0 {
+			return nil, fmt.Errorf("%s is larger than %d MiB; nothing was added", name, mostFactBytes>>20)
+		}
 		if errors.Is(err, io.EOF) {
 			return out, nil
 		}

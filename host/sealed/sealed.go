@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/plan-engine/plan/config"
+	"github.com/plan-engine/plan/internal/plainfile"
 	"github.com/plan-engine/plan/internal/scratch"
 	"github.com/plan-engine/plan/internal/subpath"
 	"github.com/plan-engine/plan/sandbox"
@@ -208,7 +209,7 @@ func add(from, to *os.Root, name string) error {
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}
-	in, err := from.Open(name)
+	in, err := plainfile.OpenIn(from, name)
 	if err != nil {
 		return err //nolint:wrapcheck // names the path
 	}

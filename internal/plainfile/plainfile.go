@@ -20,10 +20,15 @@ func (e *TypeError) Error() string { return e.Path + " is no regular file" }
 const Most = 64 << 20
 
 // Open is [os.Open] for what is a file.
-func Open(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func Open(path string) (*os.File, error) { return open(os.OpenFile, path) }
+
+// OpenIn is [os.Root.Open] for what is a file.
+func OpenIn(root *os.Root, name string) (*os.File, error) { return open(root.OpenFile, name) }
+
+func open(by func(name string, flag int, perm os.FileMode) (*os.File, error), path string) (*os.File, error) {
+	f, err := by(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // as os.Open has it
+		return nil, err
 	}
 	info, err := f.Stat()
 	switch {

@@ -17,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/plainfile"
 	"github.com/plan-engine/plan/tools/catalog"
 )
 
@@ -107,14 +108,11 @@ func (s *Service) read(ctx context.Context) error {
 // bytes are those of the document.
 func (s *Service) bytes(ctx context.Context) ([]byte, error) {
 	if !isAddress(s.cfg.Spec) {
-		file, err := os.Open(s.cfg.Spec)
+		file, err := plainfile.Open(s.cfg.Spec)
 		if err != nil {
 			return nil, fmt.Errorf("read its document: %w", err)
 		}
 		defer file.Close() //nolint:errcheck // it was only read
-		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("its document %s is no file", s.cfg.Spec)
-		}
 		return readAll(file)
 	}
 	if s.cfg.Offline != "" {
