@@ -77,7 +77,7 @@ func Folder(root, name string) (string, error) {
 func content(dir *os.Root, name string) ([]byte, fs.FileMode, error) {
 	f, err := plainfile.OpenIn(dir, name)
 	if err != nil {
-		return nil, 0, err //nolint:wrapcheck // it names the file
+		return nil, 0, err
 	}
 	defer f.Close() //nolint:errcheck // only read from
 	info, err := f.Stat()

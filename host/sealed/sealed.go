@@ -211,7 +211,7 @@ func add(from, to *os.Root, name string) error {
 	}
 	in, err := plainfile.OpenIn(from, name)
 	if err != nil {
-		return err //nolint:wrapcheck // names the path
+		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
 	if err := to.MkdirAll(filepath.Dir(name), 0o700); err != nil {
