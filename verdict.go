@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/plan-engine/plan/internal/oneline"
+import (
+	"slices"
+
+	"github.com/plan-engine/plan/internal/oneline"
+)
 
 // The events of a review.
 const (
@@ -163,6 +167,23 @@ type Gap struct {
 
 // Open reports whether the gap still stands.
 func (g Gap) Open() bool { return g.Status != GapClosed }
+
+// PutGap puts a gap in the place of the one with its id, or behind the others, and returns
+// gaps as they are then. A later word on a gap may leave out what it is about.
+func PutGap(gaps []Gap, g Gap) []Gap {
+	i := slices.IndexFunc(gaps, func(old Gap) bool { return old.ID == g.ID })
+	if i < 0 {
+		return append(gaps, g)
+	}
+	if g.Gap == "" {
+		g.Gap = gaps[i].Gap
+	}
+	if g.Severity == "" {
+		g.Severity = gaps[i].Severity
+	}
+	gaps[i] = g
+	return gaps
+}
 
 // GapChange opens, closes or reopens a gap.
 type GapChange struct {

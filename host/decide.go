@@ -158,16 +158,12 @@ func (h *Host) WaitingPlan(ctx context.Context, id plan.RunID) (string, error) {
 // WaitingCalls are the calls of a run that wait for a yes and have none yet, and the plan
 // that does.
 func (h *Host) WaitingCalls(ctx context.Context, id plan.RunID) ([]plan.WaitingCall, error) {
-	db, err := h.DB(ctx)
-	if err != nil {
-		return nil, err
-	}
-	waits, err := readPending(ctx, db, id)
+	waits, err := h.undecided(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	out := []plan.WaitingCall{}
-	for _, w := range waits.undecided() {
+	for _, w := range waits {
 		if w.Question == "" {
 			out = append(out, w)
 		}
@@ -178,6 +174,19 @@ func (h *Host) WaitingCalls(ctx context.Context, id plan.RunID) ([]plan.WaitingC
 // Waits are the calls, the questions and the plan that a run waits for a person with, and
 // that none has decided yet, each with the digest that a decision about it names.
 func (h *Host) Waits(ctx context.Context, id plan.RunID) ([]plan.WaitingCall, error) {
+	waits, err := h.undecided(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := []plan.WaitingCall{}
+	for _, w := range waits {
+		out = append(out, w.Bound(""))
+	}
+	return out, nil
+}
+
+// undecided is what a run waits for a person with and none has decided yet.
+func (h *Host) undecided(ctx context.Context, id plan.RunID) ([]plan.WaitingCall, error) {
 	db, err := h.DB(ctx)
 	if err != nil {
 		return nil, err
@@ -186,11 +195,7 @@ func (h *Host) Waits(ctx context.Context, id plan.RunID) ([]plan.WaitingCall, er
 	if err != nil {
 		return nil, err
 	}
-	out := []plan.WaitingCall{}
-	for _, w := range waits.undecided() {
-		out = append(out, w.Bound(""))
-	}
-	return out, nil
+	return waits.undecided(), nil
 }
 
 // allowAlways writes what a yes allows into the user's own settings.

@@ -2,9 +2,9 @@ package loop
 
 import (
 	"math"
-	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // mostWords bounds what a server says in one event, in characters.
@@ -55,7 +55,7 @@ func (l *Loop) recordAdjusted(model string, changes []plan.Adjusted) {
 
 // redactedLine are a server's words on one line, bounded and without known secrets.
 func (l *Loop) redactedLine(text string) string {
-	text = strings.Join(strings.Fields(l.cfg.Redact(text)), " ")
+	text = oneline.Of(l.cfg.Redact(text))
 	if runes := []rune(text); len(runes) > mostWords {
 		text = string(runes[:mostWords-1]) + "…"
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/oneline"
 	"github.com/plan-engine/plan/internal/patch"
 )
 
@@ -75,7 +76,7 @@ func begins(line, assertion string) bool {
 
 // trimmed is a line without its indentation and what ends it.
 func trimmed(line string) string {
-	return strings.TrimRight(strings.Join(strings.Fields(line), " "), "; {:")
+	return strings.TrimRight(oneline.Of(line), "; {:")
 }
 
 // otherValues counts the lines of a test that gave a number or a text which the lines in

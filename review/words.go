@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // maxNothing is how long a text may be that only says that there is nothing, in
@@ -55,7 +56,7 @@ func clauses(text string) []string {
 		text = strings.ReplaceAll(text, inWords, "")
 	}
 	for _, c := range clauseEnd().Split(text, -1) {
-		if c = strings.Join(strings.Fields(strings.Trim(c, emptyMarks)), " "); c != "" {
+		if c = oneline.Of(strings.Trim(c, emptyMarks)); c != "" {
 			out = append(out, c)
 		}
 	}

@@ -38,31 +38,27 @@ func (r row) percentile(p int) float64 {
 func (r row) line() string {
 	return fmt.Sprintf(
 		"%s: %d jobs, %d at a time: %.2f jobs/s, p50 %.2f s, p99 %.2f s, %.2f CPU s/job, peak %d MiB, %d KiB/job",
-		r.what,
-		r.jobs,
-		r.width,
-		float64(r.jobs)/r.duration.Seconds(),
-		r.percentile(50),
-		r.percentile(99),
-		r.cpu.Seconds()/float64(r.jobs),
-		r.peak>>10,
-		r.database>>10/int64(r.jobs),
+		r.cells()...,
 	)
 }
 
 func (r row) markdown() string {
-	return fmt.Sprintf(
-		"| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %d | %d |",
+	return fmt.Sprintf("| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %d | %d |", r.cells()...)
+}
+
+// cells are what is told of a row, in the order of the report's columns.
+func (r row) cells() []any {
+	return []any{
 		r.what,
 		r.jobs,
 		r.width,
-		float64(r.jobs)/r.duration.Seconds(),
+		float64(r.jobs) / r.duration.Seconds(),
 		r.percentile(50),
 		r.percentile(99),
-		r.cpu.Seconds()/float64(r.jobs),
-		r.peak>>10,
-		r.database>>10/int64(r.jobs),
-	)
+		r.cpu.Seconds() / float64(r.jobs),
+		r.peak >> 10,
+		r.database >> 10 / int64(r.jobs),
+	}
 }
 
 // run runs a command that must succeed. It returns the peak of its resident

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host/learning"
 	"github.com/plan-engine/plan/memory"
@@ -140,16 +141,24 @@ func (a *app) memoryList() *cobra.Command {
 	return cmd
 }
 
-// onFact runs a command with the fact that its argument names.
+// onFact is a command on the fact that its argument names: what is done with it, and how
+// what comes of that is shown.
 func (a *app) onFact(
-	do func(ctx context.Context, facts learning.Facts, id int64) error,
+	do func(db *memory.DB, ctx context.Context, id int64) (plan.Fact, error),
+	show func(io.Writer, plan.Fact) error,
 ) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		id, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil {
 			return usage("%q is no fact; facts are numbers, as `plan memory list` shows them", args[0])
 		}
-		return a.withFacts(cmd, func(ctx context.Context, facts learning.Facts) error { return do(ctx, facts, id) })
+		return a.withDB(cmd, func(ctx context.Context, db *memory.DB) error {
+			f, err := do(db, ctx, id)
+			if err != nil {
+				return err
+			}
+			return a.answer(f, func(w io.Writer) error { return show(w, f) })
+		})
 	}
 }
 
@@ -159,13 +168,7 @@ func (a *app) memoryShow() *cobra.Command {
 		Short:   "Show a fact and where it comes from",
 		Example: `  plan memory show 12`,
 		Args:    cobra.ExactArgs(1),
-		RunE: a.onFact(func(ctx context.Context, facts learning.Facts, id int64) error {
-			f, err := facts.DB.Fact(ctx, id)
-			if err != nil {
-				return err
-			}
-			return a.answer(f, func(w io.Writer) error { return render.Fact(w, f) })
-		}),
+		RunE:    a.onFact((*memory.DB).Fact, render.Fact),
 	}
 }
 
@@ -175,13 +178,7 @@ func (a *app) memoryForget() *cobra.Command {
 		Short:   "Forget a fact for good: no run learns it again",
 		Example: `  plan memory forget 12`,
 		Args:    cobra.ExactArgs(1),
-		RunE: a.onFact(func(ctx context.Context, facts learning.Facts, id int64) error {
-			f, err := facts.DB.ForgetFact(ctx, id)
-			if err != nil {
-				return err
-			}
-			return a.answer(f, func(w io.Writer) error { return render.FactForgotten(w, f) })
-		}),
+		RunE:    a.onFact((*memory.DB).ForgetFact, render.FactForgotten),
 	}
 }
 

@@ -117,7 +117,7 @@ func (t *Tally) count(e plan.Event) {
 	case plan.VerdictGiven:
 		t.Verdict = &b
 	case plan.GapChange:
-		t.addGap(b.Gap)
+		t.Gaps = plan.PutGap(t.Gaps, b.Gap)
 	case plan.FindingMade:
 		t.findings = append(t.findings, b.Finding)
 	case plan.Drift:

@@ -226,21 +226,6 @@ func (t *Tally) baselineOf(command string) *plan.CheckResult {
 	return nil
 }
 
-func (t *Tally) addGap(g plan.Gap) {
-	i := slices.IndexFunc(t.Gaps, func(old plan.Gap) bool { return old.ID == g.ID })
-	if i < 0 {
-		t.Gaps = append(t.Gaps, g)
-		return
-	}
-	if g.Gap == "" {
-		g.Gap = t.Gaps[i].Gap
-	}
-	if g.Severity == "" {
-		g.Severity = t.Gaps[i].Severity
-	}
-	t.Gaps[i] = g
-}
-
 // phaseTime is the time of all attempts of one phase.
 type phaseTime struct {
 	phase    plan.Phase

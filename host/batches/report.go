@@ -138,7 +138,7 @@ func (r *record) observe(ev plan.Event) {
 	case plan.CheckEnd:
 		r.addCheck(b.CheckResult)
 	case plan.GapChange:
-		r.addGap(b.Gap)
+		r.gaps = plan.PutGap(r.gaps, b.Gap)
 	case plan.VerdictGiven:
 		r.verdict = &b.Judgement
 	}
@@ -170,20 +170,4 @@ func (r *record) checks() []plan.CheckResult {
 		}
 	}
 	return out
-}
-
-// addGap keeps where a gap stands. A later word on it may leave out what it is.
-func (r *record) addGap(g plan.Gap) {
-	i := slices.IndexFunc(r.gaps, func(old plan.Gap) bool { return old.ID == g.ID })
-	if i < 0 {
-		r.gaps = append(r.gaps, g)
-		return
-	}
-	if g.Gap == "" {
-		g.Gap = r.gaps[i].Gap
-	}
-	if g.Severity == "" {
-		g.Severity = r.gaps[i].Severity
-	}
-	r.gaps[i] = g
 }

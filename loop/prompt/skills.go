@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // Skill is something that a model can read up on when it needs it. Only its
@@ -46,7 +48,7 @@ func SkillIndex(skills []Skill) (string, error) {
 // escaped is a text on one line that closes no tag and no quote.
 func escaped(text string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(strings.Join(strings.Fields(text), " "))) // a Builder does not fail
+	_ = xml.EscapeText(&b, []byte(oneline.Of(text))) // a Builder does not fail
 	return b.String()
 }
 

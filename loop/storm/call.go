@@ -11,6 +11,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // canonical writes arguments so that those which mean the same have the same
@@ -168,7 +169,7 @@ func operator(s string) int {
 // brief shows a call in one short line.
 func brief(name string, args json.RawMessage) string {
 	const most = 160
-	text := strings.Join(strings.Fields(string(args)), " ")
+	text := oneline.Of(string(args))
 	if len(text) > most {
 		cut := most
 		for cut > 0 && !utf8.RuneStart(text[cut]) {

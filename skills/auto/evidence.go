@@ -9,6 +9,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/oneline"
 )
 
 // Evidence is what one run did, as its journal tells.
@@ -87,7 +88,7 @@ func (g *journalReader) readToolResult(e *Evidence, p plan.Phase, b plan.ToolEnd
 		return
 	}
 	call := g.calls[b.Call]
-	command := strings.Join(strings.Fields(call.CommandLine()), " ")
+	command := oneline.Of(call.CommandLine())
 	if command != "" && b.ExitCode != nil && *b.ExitCode == 0 {
 		e.Commands = add(e.Commands, command)
 	}

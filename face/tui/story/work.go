@@ -319,14 +319,14 @@ func (s *Story) verdict(e plan.Event, b plan.VerdictGiven) {
 		if item.Met {
 			mark = "[x]"
 		}
-		fmt.Fprintf(&text, "- %s %s", mark, oneLine(item.Item))
+		fmt.Fprintf(&text, "- %s %s", mark, oneline.Of(item.Item))
 		if item.Evidence != "" {
-			fmt.Fprintf(&text, " (%s)", oneLine(item.Evidence))
+			fmt.Fprintf(&text, " (%s)", oneline.Of(item.Evidence))
 		}
 		text.WriteByte('\n')
 	}
 	for _, note := range b.Notes {
-		fmt.Fprintf(&text, "- note: %s\n", oneLine(note))
+		fmt.Fprintf(&text, "- note: %s\n", oneline.Of(note))
 	}
 	s.add(e, Block{
 		Kind:  Verdict,
@@ -361,5 +361,3 @@ func (s *Story) gap(e plan.Event, g plan.Gap) {
 		Title: sanitize.Line(oneline.Join(" ", string(g.Status), g.Severity) + ": " + g.Gap),
 	})
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
