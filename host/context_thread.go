@@ -126,7 +126,7 @@ type toolResults struct {
 	all   []toolResult
 	taken []bool
 	of    map[string][]int // by call, in their order
-	first int              // that nobody has taken
+	first int              // the first that no call has taken
 }
 
 func newResults(all []toolResult) *toolResults {
@@ -156,7 +156,7 @@ func (r *toolResults) take(call string) (toolResult, bool) {
 	return r.all[at], true
 }
 
-// rest are the results that nobody has taken.
+// rest are the results that no call has taken.
 func (r *toolResults) rest() iter.Seq[toolResult] {
 	return func(yield func(toolResult) bool) {
 		for i, result := range r.all {

@@ -161,7 +161,7 @@ func (h *Host) collect(ctx context.Context, p GCPolicy, dry, shrink bool, progre
 }
 
 // leaveForeignPlaces takes from runs that were taken in, and have not gone on here, the name
-// of their repository: it is what somebody else has written, and nothing of theirs is there.
+// of their repository: it was written on another machine, and nothing of the run lies there.
 func leaveForeignPlaces(ctx context.Context, db *memory.DB, runs []memory.RunInfo) error {
 	told, err := db.OnlyTold(ctx)
 	for i, r := range runs {
