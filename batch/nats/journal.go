@@ -252,6 +252,7 @@ func (j *Journal) OnTold(ctx context.Context, do func()) (end func(), err error)
 		err = j.store.conn.FlushWithContext(ctx) // until then the queue may not know of it
 	}
 	if err != nil {
+		_ = sub.Unsubscribe() // there may be none
 		return nil, fmt.Errorf("listen for letters: %w", err)
 	}
 
