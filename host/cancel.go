@@ -50,7 +50,7 @@ func (h *Host) Cancel(ctx context.Context, id plan.RunID) (c Cancelled, err erro
 		return c, mirroredError(run)
 	}
 	var trees engine.Snapshots = noTrees{}
-	if run.Start != nil {
+	if run.Start != nil && h.requireStanding(ctx, run, "cancel") == nil {
 		if repo, err := h.treeOf(ctx, run); err == nil {
 			trees = repo
 		}
@@ -104,10 +104,10 @@ func (noChecks) Check(context.Context, plan.Trial, func(string)) (plan.CheckResu
 	return plan.CheckResult{}, nil, errIdle
 }
 
-// noTrees stands where the repository is gone.
+// noTrees stands where the repository is gone, or is not to be changed.
 type noTrees struct{}
 
-var errNoTrees = errors.New("the repository is gone")
+var errNoTrees = errors.New("the repository is gone, or only a journal from elsewhere names it")
 
 // Snapshot implements engine.Snapshots.
 func (noTrees) Snapshot(context.Context, plan.RunID, string) (plan.Snapshot, error) {

@@ -185,9 +185,12 @@ func (h *Host) Apply(ctx context.Context, run *engine.Run, a Apply) (m ApplyResu
 		)
 	}
 	if a.Dir != "" {
-		if c.Repo, err = h.OpenRepo(ctx, a.Dir); err != nil {
-			return m, err
-		}
+		c.Repo, err = h.OpenRepo(ctx, a.Dir)
+	} else {
+		err = h.requireStanding(ctx, run, "apply "+string(run.ID))
+	}
+	if err != nil {
+		return m, err
 	}
 	if _, err := c.Stat(ctx); err != nil {
 		return m, hint.New(

@@ -48,6 +48,9 @@ func (h *Host) requireTreeOf(ctx context.Context, from plan.RunID) error {
 	if err != nil {
 		return err
 	}
+	if err := h.requireStanding(ctx, before, fmt.Sprintf("tell %s TEXT", from)); err != nil {
+		return err
+	}
 	if _, err := h.OpenRepo(ctx, before.Start.Repo); err != nil {
 		return err
 	}

@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/worktree/git"
 )
 
 // elsewhereError says that the work tree of a run is none of this home's.
@@ -34,6 +38,56 @@ func (h *Host) requireOwnHome(ctx context.Context, run *engine.Run) error {
 		fmt.Sprintf("run %s works in %s, which belongs to another PLAN_HOME", run.ID, run.Start.Worktree),
 		fmt.Sprintf("Go on with it there, or with a run of its own here: plan fork %s --at %d", run.ID, run.Head),
 	)}
+}
+
+// requireStanding refuses to change something in the repository of a run that was taken in
+// and has not gone on here, unless the person stands there: only a journal from elsewhere
+// names it. Command is what does it there. A repository that is gone is left to who opens it.
+func (h *Host) requireStanding(ctx context.Context, run *engine.Run, command string) error {
+	if stray, err := h.isStray(ctx, run); err != nil || !stray {
+		return err
+	}
+	if _, err := os.Lstat(run.Start.Repo); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	place := run.Start.Repo
+	return hint.New(
+		fmt.Sprintf("only the journal of run %s, which was imported, names %s, and nothing is changed there", run.ID, place),
+		fmt.Sprintf("Do it from there, if you want it there: plan -C '%s' %s",
+			strings.ReplaceAll(place, "'", `'\''`), command),
+	)
+}
+
+// isStray reports whether a run was taken in, has not gone on here, and belongs by what its
+// journal says to another place than where the person stands.
+func (h *Host) isStray(ctx context.Context, run *engine.Run) (bool, error) {
+	db, err := h.DB(ctx)
+	if err != nil {
+		return false, err
+	}
+	told, err := db.OnlyTold(ctx)
+	return told[run.ID] && !h.standsAt(run.Start.Repo), err
+}
+
+// standsAt reports whether the person stands in the work tree at a path.
+func (h *Host) standsAt(tree string) bool {
+	real, err := filepath.EvalSymlinks(tree)
+	if err != nil {
+		return false
+	}
+	dirs := h.stands
+	if len(dirs) == 0 {
+		dirs = []string{"."}
+	}
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		if dir, err = filepath.Abs(dir); err != nil {
+			return false
+		}
+		if dir, err = filepath.EvalSymlinks(dir); err != nil {
+			return false
+		}
+		return git.Around(dir) == real
+	})
 }
 
 // requireOwnTree refuses to make the work tree of a run that was begun elsewhere: its

@@ -75,11 +75,12 @@ func (h *Host) foreignSettings(
 
 // runClaim is a run that was begun elsewhere as something to be trusted.
 func runClaim(run *engine.Run, changed *plan.SettingsChanged) trust.Item {
-	lines := []string{
-		"was begun elsewhere, and goes on in " + run.Start.Repo + " with the settings of this machine. It had others:",
-	}
-	for _, text := range changed.Changed {
-		lines = append(lines, "  "+text)
+	lines := []string{"was begun elsewhere, and goes on in " + run.Start.Repo + " with the settings of this machine."}
+	if changed != nil {
+		lines[0] += " It had others:"
+		for _, text := range changed.Changed {
+			lines = append(lines, "  "+text)
+		}
 	}
 	return trust.Item{
 		Kind:   kindRun,
@@ -124,7 +125,10 @@ func (h *Host) runClaims(ctx context.Context, db *memory.DB, run *engine.Run) ([
 		return nil, err
 	}
 	_, _, changed, err := h.foreignSettings(run, files, Options{})
-	if err != nil || changed == nil {
+	if err != nil {
+		return nil, err
+	}
+	if stray, err := h.isStray(ctx, run); err != nil || changed == nil && !stray {
 		return nil, err
 	}
 	return []trust.Item{runClaim(run, changed)}, nil

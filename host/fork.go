@@ -85,6 +85,9 @@ func (h *Host) Fork(ctx context.Context, from plan.RunID, at int64, request stri
 	if err != nil {
 		return Forked{}, err
 	}
+	if err := h.requireStanding(ctx, p.run, fmt.Sprintf("fork %s --at %d", from, at)); err != nil {
+		return Forked{}, err
+	}
 	repo, err := h.OpenRepo(ctx, p.run.Start.Repo)
 	if err != nil {
 		return Forked{}, err

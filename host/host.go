@@ -67,6 +67,7 @@ type Host struct {
 	now     func() time.Time
 	note    func(text string)
 	version string
+	stands  []string // where the person stands; see At
 	home    *home
 }
 
@@ -187,6 +188,15 @@ func (h *Host) withNotes(note func(string)) *Host {
 	}
 	copied := *h
 	copied.note = note
+	return &copied
+}
+
+// At is the same host for a person who stands at some directories: what is to be changed
+// at a place that only a journal from elsewhere names is changed where that is one of
+// theirs. Default: the directory of the process.
+func (h *Host) At(dirs ...string) *Host {
+	copied := *h
+	copied.stands = dirs
 	return &copied
 }
 

@@ -108,6 +108,13 @@ func (h *Host) Restore(ctx context.Context, run *engine.Run, how Restore) (m App
 // restoreTree opens the work tree that is to be changed: the run's, or the one
 // that the last step was made in.
 func (h *Host) restoreTree(ctx context.Context, run *engine.Run, how Restore) (*worktree.Repo, error) {
+	command := "restore " + string(run.ID) + " --to start"
+	if how.Undo {
+		command = "restore " + string(run.ID) + " --undo"
+	}
+	if err := h.requireStanding(ctx, run, command); err != nil {
+		return nil, err
+	}
 	if !how.Undo || run.Start.Worktree == "" {
 		return h.treeOf(ctx, run)
 	}

@@ -174,7 +174,11 @@ func (h *Host) resumeOwned(ctx context.Context, r ownedRun, o Options, face Face
 	if err != nil {
 		return End{}, err
 	}
-	if r.isForeign() && changed != nil {
+	stray, err := h.isStray(ctx, run)
+	if err != nil {
+		return End{}, err
+	}
+	if r.isForeign() && (changed != nil || stray) {
 		if err := h.requireTrust(ctx, run, changed, face); err != nil {
 			return End{}, err
 		}

@@ -33,8 +33,10 @@ func (w *Writer) noteImported(ctx context.Context, tx *txn, upTo int64) error {
 }
 
 // onlyTold is the condition of runs that were taken in and have not gone on here: they have
-// done nothing in this home, and what their journals name are no places of it.
-const onlyTold = `EXISTS (SELECT 1 FROM inbox WHERE run = key AND kind = '` + kindImported + `' AND taken_seq >= head)`
+// done nothing in this home but come to an end, and what their journals name are no places
+// of it.
+const onlyTold = `EXISTS (SELECT 1 FROM inbox WHERE run = key AND kind = '` + kindImported + `' AND NOT EXISTS (
+	SELECT 1 FROM events WHERE run = key AND seq > taken_seq AND type NOT IN ('state', 'run_end')))`
 
 // OnlyTold lists the runs that were taken in and have not gone on here.
 func (db *DB) OnlyTold(ctx context.Context) (told map[plan.RunID]bool, err error) {

@@ -26,7 +26,10 @@ what --commit made with a commit that reverts it.
 
 With --commit the change, and nothing else of what is not committed, becomes a
 commit on the branch that is checked out; with --branch a commit on another one,
-new or not. Hooks do not run. -C picks another work tree of the repository.`,
+new or not. Hooks do not run. -C picks another work tree of the repository.
+
+A run that was imported, and has not gone on here, is brought over where you stand
+in its repository, or name it with -C. So it is with restore, fork and tell.`,
 		Example: `  plan apply 01JX --check        say what would happen
   plan apply 01JX                into the work tree
   plan apply 01JX --commit -m "Fix the retry test"

@@ -244,6 +244,7 @@ func (a *app) root() *cobra.Command {
 // standClear has this process find no program in trees that runs work on, where their
 // commands could have put it. They themselves get the environment as it was.
 func (a *app) standClear(ctx context.Context) error {
+	a.host = a.host.At(a.dir)
 	a.outward = a.host.Clear(ctx, a.dir)
 	if !a.process {
 		return nil

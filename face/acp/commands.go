@@ -128,7 +128,7 @@ func (s *session) apply(ctx context.Context, t *telling, _ string) (sdk.StopReas
 		if err != nil {
 			return host.ApplyResult{}, err
 		}
-		return s.agent.host.Apply(ctx, run, host.Apply{})
+		return s.host().Apply(ctx, run, host.Apply{})
 	})
 }
 
@@ -139,7 +139,7 @@ func (s *session) undo(ctx context.Context, t *telling, _ string) (sdk.StopReaso
 		if err != nil {
 			return host.ApplyResult{}, err
 		}
-		return s.agent.host.Restore(ctx, run, host.Restore{To: "start"})
+		return s.host().Restore(ctx, run, host.Restore{To: "start"})
 	})
 }
 

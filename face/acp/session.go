@@ -155,11 +155,18 @@ func (s *session) guide(ctx context.Context, text string) (sdk.StopReason, error
 	if run == "" {
 		return "", invalid("the run is about to begin: say it once more in a moment")
 	}
-	_, err := s.agent.host.Tell(ctx, run, host.Letter{
+	_, err := s.host().Tell(ctx, run, host.Letter{
 		Kind: host.Steer,
 		Text: text,
 	})
 	return sdk.StopReasonEndTurn, err
+}
+
+// host is the home, for a person who stands where the session is.
+func (s *session) host() *host.Host {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.agent.host.At(s.dir)
 }
 
 // work brings what was said to the thread's run: it begins one, goes on with it, or
@@ -176,7 +183,7 @@ func (s *session) work(ctx context.Context, t *telling, text string) (sdk.StopRe
 	case err != nil:
 		return "", err
 	}
-	result, err := s.agent.host.Tell(ctx, id, s.letter(run, text))
+	result, err := s.host().Tell(ctx, id, s.letter(run, text))
 	if err != nil {
 		return "", err
 	}
@@ -186,7 +193,7 @@ func (s *session) work(ctx context.Context, t *telling, text string) (sdk.StopRe
 		s.setRun(id)
 		options = s.request(text).Options
 	}
-	end, err := s.agent.host.Resume(ctx, id, options, t.face())
+	end, err := s.host().Resume(ctx, id, options, t.face())
 	var held *memory.HeldError
 	if errors.As(err, &held) {
 		return s.follow(ctx, t, id, run.Head)

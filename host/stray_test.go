@@ -1,0 +1,163 @@
+package host_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config/trust"
+	"github.com/plan-engine/plan/engine"
+	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/hosttest"
+	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/internal/hint"
+)
+
+// elsewhere makes a run in one home, takes it in to another, and returns that one.
+func elsewhere(t *testing.T, w *hosttest.World, r host.Request) (*host.Host, plan.RunID) {
+	t.Helper()
+	first := host.New(w.Config)
+	defer first.Close()
+	end, err := first.Run(t.Context(), r, host.Face{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(w.Dir, "run.jsonl")
+	if _, err := first.ExportFile(t.Context(), end.Run, file, false); err != nil {
+		t.Fatal(err)
+	}
+	w.Config.Environ = append(w.Config.Environ, "PLAN_HOME="+filepath.Join(w.Dir, "second"))
+	second := host.New(w.Config)
+	t.Cleanup(func() { second.Close() })
+	text, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Close()
+	if _, err := second.Import(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	return second, end.Run
+}
+
+// What is to be changed in a repository that only a journal from elsewhere names is changed
+// where the person stands in it, and else nothing is.
+func TestAJournalNamesNoPlaceToChange(t *testing.T) {
+	t.Parallel()
+	w := hosttest.New(t)
+	h, id := elsewhere(t, w, host.Request{Dir: w.Repo, Text: "Make greet.sh say hello"})
+	run, err := h.Load(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := func() string {
+		return gittest.Git(t, w.Repo, "for-each-ref") + gittest.Git(t, w.Repo, "status", "--porcelain") +
+			gittest.Git(t, w.Repo, "worktree", "list")
+	}
+	acts := map[string]func(h *host.Host) error{
+		"apply": func(h *host.Host) error {
+			_, err := h.Apply(t.Context(), run, host.Apply{})
+			return err
+		},
+		"apply --branch": func(h *host.Host) error {
+			_, err := h.Apply(t.Context(), run, host.Apply{Branch: "theirs"})
+			return err
+		},
+		"restore": func(h *host.Host) error {
+			_, err := h.Restore(t.Context(), run, host.Restore{To: engine.LabelStart})
+			return err
+		},
+		"restore in another": func(h *host.Host) error {
+			_, err := h.Restore(t.Context(), run, host.Restore{To: engine.LabelStart, Dir: w.Dir})
+			return err
+		},
+		"undo": func(h *host.Host) error {
+			_, err := h.Restore(t.Context(), run, host.Restore{Undo: true})
+			return err
+		},
+		"fork": func(h *host.Host) error {
+			_, err := h.Fork(t.Context(), id, run.Head, "")
+			return err
+		},
+		"tell": func(h *host.Host) error {
+			_, err := h.Tell(t.Context(), id, host.Letter{Text: "Now say goodbye"})
+			return err
+		},
+	}
+	was, away := state(), h.At(w.Dir, filepath.Join(w.Dir, "second"))
+	for name, act := range acts {
+		if err := act(away); err == nil || !strings.Contains(hint.Of(err), "plan -C '"+run.Start.Repo+"' ") {
+			t.Errorf("%s: %v, %q", name, err, hint.Of(err))
+		}
+	}
+	if now := state(); now != was {
+		t.Errorf("it was\n%s\nand is\n%s", was, now)
+	}
+	link := filepath.Join(w.Dir, "link")
+	if err := os.Symlink(w.Repo, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"apply", "restore", "undo", "tell", "fork"} {
+		if err := acts[name](h.At(link)); err != nil {
+			t.Errorf("%s where it belongs: %v", name, err)
+		}
+	}
+}
+
+// A run that was taken in is asked about before it goes on in a repository in which the person
+// does not stand, also under the very settings that it had.
+func TestAJournalNamesNoPlaceToGoOnIn(t *testing.T) {
+	t.Parallel()
+	w := hosttest.New(t)
+	h, id := elsewhere(t, w, host.Request{Dir: w.Repo, Text: "Ask first"})
+	away := h.At(w.Dir)
+	var untrusted *host.UntrustedRunError
+	if _, err := away.Resume(t.Context(), id, host.Options{}, host.Face{}); !errors.As(err, &untrusted) {
+		t.Errorf("it went on: %v", err)
+	}
+	asked, err := away.TrustOf(t.Context(), w.Dir, string(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, left, err := asked.Decide(t.Context(), func(trust.Item) bool { return true })
+	if err != nil || len(items) != 1 || left != 0 {
+		t.Fatalf("asked %+v, left %d, %v", items, left, err)
+	}
+	end, err := away.Resume(t.Context(), id, host.Options{}, host.Face{})
+	if err != nil || end.Parked == nil {
+		t.Fatalf("it came to %+v, %v", end, err)
+	}
+	if _, err := asked.Revoke(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := away.Resume(t.Context(), id, host.Options{}, host.Face{}); err != nil {
+		t.Errorf("what has gone on here is asked about again: %v", err)
+	}
+}
+
+// A run that was taken in and is cancelled has left nothing at the place that it names, and a
+// collection leaves that as it is.
+func TestCancellingTouchesNoPlaceOfAJournal(t *testing.T) {
+	t.Parallel()
+	w := hosttest.New(t)
+	h, id := elsewhere(t, w, host.Request{Dir: w.Repo, Text: "Ask first"})
+	refs := func() string { return gittest.Git(t, w.Repo, "for-each-ref") }
+	was, away := refs(), h.At(w.Dir)
+	if _, err := away.Cancel(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	run, err := h.Load(t.Context(), id)
+	if err != nil || run.State != plan.Cancelled || refs() != was {
+		t.Fatalf("%v, %v, refs\n%s\nof\n%s", run.State, err, refs(), was)
+	}
+	if _, err := away.Apply(t.Context(), run, host.Apply{Anyway: true}); err == nil {
+		t.Error("its change was brought over to a place that it names")
+	}
+	gone, err := away.GC(t.Context(), host.GCPolicy{KeepAlone: true}, false, false, nil)
+	if err != nil || len(gone.Removed) != 1 || refs() != was {
+		t.Errorf("removed %+v, %v, refs\n%s\nof\n%s", gone.Removed, err, refs(), was)
+	}
+}
