@@ -34,6 +34,16 @@ func (db *DB) Checkpoint(ctx context.Context) (busy bool, err error) {
 	return busy, err
 }
 
+// HoldWriter takes the one connection that writes: what needs it waits until it is
+// given back.
+func (db *DB) HoldWriter(ctx context.Context) (giveBack func() error, err error) {
+	conn, err := db.write.pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return conn.Close, nil
+}
+
 // Waiting is how many appends wait for the one that is being committed.
 func (db *DB) Waiting() int {
 	db.commits.mu.Lock()

@@ -126,10 +126,8 @@ func (db *DB) rewrite(ctx context.Context) error {
 	}
 	alone, stop := db.whileUnwanted(ctx)
 	defer stop()
-	if _, err := db.write.pool.ExecContext(alone, fmt.Sprintf("PRAGMA auto_vacuum = %d", incremental)); err != nil {
-		return err //nolint:wrapcheck // Shrink says what was done
-	}
-	if _, err := db.write.pool.ExecContext(alone, "VACUUM"); err != nil {
+	_, err := db.write.pool.ExecContext(alone, fmt.Sprintf("PRAGMA auto_vacuum = %d; VACUUM", incremental))
+	if err != nil {
 		if cause := context.Cause(alone); cause != nil {
 			return cause
 		}

@@ -187,22 +187,22 @@ func TestShrinkInSteps(t *testing.T) {
 	}
 }
 
-// The file is not written anew while another process wants to write.
+// The file is not written anew while another process wants to write. What writes it anew
+// is held back until it has given way.
 func TestShrinkGivesWay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	dir := t.TempDir()
 	db, other := open(t, dir), own(t, open(t, dir), "R2")
-	bulky(t, db, "R1", 0, 60)
-	must(t, db.Exec(ctx, "PRAGMA cache_size = 10"))
-	inside := flock.New(filepath.Join(dir, "locks", "writing.inside"))
-	must(t, inside.Lock()) // until both stand in line, in this order
-	shrunk, written := make(chan error), make(chan error)
+	bulky(t, db, "R1", 0, 2)
+	giveBack, err := db.HoldWriter(ctx)
+	must(t, err)
+	shrunk, written := make(chan error, 1), make(chan error, 1)
 	go func() { shrunk <- db.Shrink(ctx, nil) }()
-	await(t, "the one that shrinks to stand in line", func() bool {
-		next := flock.New(filepath.Join(dir, "locks", "writing.next"))
-		defer next.Close()
-		free, err := next.TryLock()
+	await(t, "the one that shrinks to come in", func() bool {
+		inside := flock.New(filepath.Join(dir, "locks", "writing.inside"))
+		defer inside.Close()
+		free, err := inside.TryLock()
 		must(t, err)
 		return !free
 	})
@@ -210,11 +210,20 @@ func TestShrinkGivesWay(t *testing.T) {
 		_, err := other.Append(ctx, runStart("R2"))
 		written <- err
 	}()
-	must(t, inside.Close())
-	if err := <-shrunk; !errors.Is(err, memory.ErrWanted) {
-		t.Errorf("got %v, want ErrWanted", err)
+	select {
+	case err := <-shrunk:
+		if !errors.Is(err, memory.ErrWanted) {
+			t.Errorf("got %v, want ErrWanted", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the one that shrinks does not give way")
 	}
+	must(t, giveBack())
 	must(t, <-written)
+	mode, err := db.Count(ctx, "PRAGMA auto_vacuum")
+	if err != nil || mode != 0 {
+		t.Errorf("auto_vacuum is %d, %v: the file was written anew", mode, err)
+	}
 }
 
 // TestAway: a process that commits, or waits to, is not away. It is told that it waits,
