@@ -6,7 +6,8 @@
 // is said by an event body in this package, and nothing important happens
 // beside it.
 //
-// This package is the ground floor. It imports nothing of the module but the
-// scanner of its JSON, holds no behaviour beyond encoding and small predicates,
-// and must not learn about databases, models, git or terminals.
+// This package is the ground floor. Of the module it imports helpers for its JSON
+// and for its lines of text alone. It holds no behaviour beyond encoding, small
+// predicates and what each event says of itself in a line, and must not learn about
+// databases, models, git or terminals.
 package plan

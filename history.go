@@ -73,7 +73,7 @@ type CompactionStart struct {
 	Tokens int64  `json:"tokens"` // estimated size of the next request
 	Window int64  `json:"window"` // of the model
 	// Learnt says how Window became known, where a refusal of the server taught
-	// it: one of the words below. "" for a window that was known before.
+	// it: [WindowSaid] or [WindowGuessed]. "" for a window that was known before.
 	Learnt string `json:"learnt,omitempty"`
 }
 

@@ -71,7 +71,7 @@ func (b Recall) Headline() Headline {
 type Recalled struct {
 	ID    int64   `json:"id"`
 	Text  string  `json:"text"`
-	Score float64 `json:"score"`
+	Score float64 `json:"score"` // how well it fits the request; more is better
 }
 
 // WithheldFact is a fact that was found and not told.
@@ -119,8 +119,9 @@ const (
 	PickFailed     = "failed"     // the records could not be read
 )
 
-// SkillCandidate is one arm that a pick was made from. The arm without a name
-// is to do without a skill.
+// SkillCandidate is one of those that a pick was made from. The one without a name
+// is to do without a skill. Alpha and Beta are its record, the parameters of a Beta
+// distribution, and Draw is the number in [0,1] that was drawn from that.
 type SkillCandidate struct {
 	Skill     string  `json:"skill"`
 	Relevance float64 `json:"relevance,omitempty"`

@@ -16,9 +16,9 @@ var modelEvents = []eventKind{
 // Route says which model a conversation is held with, and why, where that is
 // not simply the one that is set.
 type Route struct {
-	For   string `json:"for"`   // a phase, RouteSummary or RouteTask
-	Model string `json:"model"` // as the settings name it
-	Asked string `json:"asked,omitempty"`
+	For   string `json:"for"`             // a phase, RouteSummary or RouteTask
+	Model string `json:"model"`           // as the settings name it
+	Asked string `json:"asked,omitempty"` // model that was wanted, where another one is used
 	// Why says it in words: the hint that was followed, or what kept another
 	// model from being used.
 	Why string `json:"why"`

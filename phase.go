@@ -46,7 +46,7 @@ const (
 
 // PhaseEnd closes a phase attempt.
 type PhaseEnd struct {
-	Reason string `json:"reason"`
+	Reason string `json:"reason"` // [EndCompleted], …
 }
 
 // Type implements [Body].

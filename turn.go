@@ -103,7 +103,7 @@ const (
 
 // TurnEnd closes a turn.
 type TurnEnd struct {
-	Reason string `json:"reason"`
+	Reason string `json:"reason"` // [EndCompleted], …
 }
 
 // Type implements [Body].

@@ -22,12 +22,16 @@ type VerdictKind string
 
 // The verdicts a reviewer may give.
 const (
-	Done           VerdictKind = "DONE"
-	NeedsFix       VerdictKind = "NEEDS_FIX"
-	CannotSay      VerdictKind = "BLOCKED" // it cannot be verified here
-	NoVerdict      VerdictKind = ""
-	SeverityMust               = "must"
-	SeverityShould             = "should"
+	Done      VerdictKind = "DONE"
+	NeedsFix  VerdictKind = "NEEDS_FIX"
+	CannotSay VerdictKind = "BLOCKED" // it cannot be verified here
+	NoVerdict VerdictKind = ""        // none could be read
+)
+
+// How severe a gap is.
+const (
+	SeverityMust   = "must"
+	SeverityShould = "should"
 )
 
 // WhyUnread is Judgement.Why of an approval that was kept back.

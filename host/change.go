@@ -106,7 +106,7 @@ type ApplyResult struct {
 	Undo       string   `json:"undo,omitempty"` // ref of the tree as it was
 }
 
-// What a [ApplyResult] can have come to.
+// What an [ApplyResult] can have come to.
 const (
 	ResultApplied   = "applied"
 	ResultRestored  = "restored"

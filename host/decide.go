@@ -44,6 +44,7 @@ type Decision struct {
 // Decide puts a decision about the call, or the plan, that a run waits with into
 // its inbox, as [Host.Tell] does. The letter names the call and what it would do, or
 // the version of the plan and its text, as they are now: it cannot meet another.
+// Driver is the process that reads it, nil where none drives the run.
 func (h *Host) Decide(ctx context.Context, id plan.RunID, d Decision) (driver *memory.HeldError, err error) {
 	db, err := h.DB(ctx)
 	if err != nil {

@@ -69,10 +69,10 @@ func (h *Host) Due(ctx context.Context, dir string) ([]plan.RunID, error) {
 	return out, nil
 }
 
-// EachDue has resume go on with every run that is due, one after another, and returns
-// the exit code that says most of what went wrong, and how many were due. A run with
-// which another process has gone on in the meantime is left to it. Once a person has
-// stopped one, none follows.
+// EachDue has resume go on with every run that is due, one after another; resume returns
+// the exit code for the run's end. It returns the code that says most of what went
+// wrong, and how many were due. A run with which another process has gone on in the
+// meantime is left to it. Once a person has stopped one, none follows.
 func (h *Host) EachDue(ctx context.Context, dir string, resume func(plan.RunID) int) (worst, n int, err error) {
 	due, err := h.Due(ctx, dir)
 	for _, id := range due {

@@ -16,7 +16,8 @@ import (
 
 // GCPolicy says which of the runs that have ended may go.
 type GCPolicy struct {
-	Keep      int
+	Keep int // the newest so many stay, whatever the bounds below say
+	// KeepAlone says that all others go, and not only those beyond a bound.
 	KeepAlone bool
 	OlderThan time.Duration // 0 for none
 	MaxSize   int64         // bytes; 0 for none
