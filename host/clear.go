@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/internal/subpath"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree/git"
@@ -25,6 +26,15 @@ func (h *Host) Clear(ctx context.Context, dir string) []string {
 		tree = git.Around(dir)
 	}
 	return git.Clear(h.environ, tree, h.worked(ctx))
+}
+
+// Avoid returns what reports whether an absolute path leads into a tree that a run of this
+// home has worked on by now: no program of plan's own is taken from there.
+func (h *Host) Avoid(ctx context.Context) func(path string) bool { return h.worked(ctx) }
+
+// Searched is the PATH on which programs of plan's own are found that work about dir.
+func (h *Host) Searched(ctx context.Context, dir string) string {
+	return config.Lookup(h.Clear(ctx, dir), "PATH")
 }
 
 // worked returns what reports whether an absolute path leads into a tree that a run of

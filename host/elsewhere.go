@@ -52,7 +52,8 @@ func (h *Host) requireStanding(ctx context.Context, run *engine.Run, command str
 	}
 	place := run.Start.Repo
 	return hint.New(
-		fmt.Sprintf("only the journal of run %s, which was imported, names %s, and nothing is changed there", run.ID, place),
+		fmt.Sprintf("only the journal of run %s, which was imported, names %s, and nothing is changed there",
+			run.ID, place),
 		fmt.Sprintf("Do it from there, if you want it there: plan -C '%s' %s",
 			strings.ReplaceAll(place, "'", `'\''`), command),
 	)

@@ -108,7 +108,7 @@ func (s *session) openRooms(ctx context.Context, learnAbout string) error {
 	if err != nil {
 		return err
 	}
-	if s.learn, err = h.openLearning(s.cfg, s.db, learnAbout, s.redact); err != nil {
+	if s.learn, err = h.openLearning(ctx, s.cfg, s.db, learnAbout, s.redact); err != nil {
 		return err
 	}
 	s.index = tools.NewIndex(wordsOf(paths.Home, learnAbout))
@@ -172,10 +172,11 @@ func (h *Host) Learning(ctx context.Context, cfg config.Config, repo string) (*l
 	if err != nil {
 		return nil, err
 	}
-	return h.openLearning(cfg, db, repo, h.Redactor(cfg))
+	return h.openLearning(ctx, cfg, db, repo, h.Redactor(cfg))
 }
 
 func (h *Host) openLearning(
+	ctx context.Context,
 	cfg config.Config,
 	db *memory.DB,
 	repo string,
@@ -192,6 +193,7 @@ func (h *Host) openLearning(
 		Home:       paths.Home,
 		Trust:      h.trustStore(paths),
 		Redact:     redact,
+		Avoid:      h.worked(ctx),
 		Now:        h.now,
 	})
 }

@@ -72,9 +72,9 @@ func (a *app) diff(ctx context.Context, id plan.RunID, stat, thread bool) error 
 		}
 		return err
 	}
-	reader, opts := a.pager(), a.viewing()
+	reader, opts := a.pager(ctx), a.viewing()
 	opts.Color = opts.Color && !pager.Colours(reader)
-	return pager.Through(ctx, a.out, reader, a.outward, func(w io.Writer) error {
+	return pager.Through(ctx, a.out, reader, a.outward(ctx), func(w io.Writer) error {
 		return render.WriteDiff(w, text, opts)
 	})
 }

@@ -67,11 +67,11 @@ func (a *app) displaying() display.Config {
 }
 
 // pager is what long texts go through, "" where no person reads them.
-func (a *app) pager() string {
+func (a *app) pager(ctx context.Context) string {
 	if !a.onTerminal() || a.plain || a.json {
 		return ""
 	}
-	return pager.Of(a.outward)
+	return pager.Of(a.outward(ctx))
 }
 
 // interruptible ends the context when the process is told to stop, and the process

@@ -48,8 +48,7 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 	environ  []string
-	process  bool     // environ is that of the process, which has no other user
-	outward  []string // for programs that the person reads and writes with; see standClear
+	process  bool // environ is that of the process, which has no other user
 	now      func() time.Time
 
 	json  bool   // --json
@@ -241,16 +240,19 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
+// outward is the environment of programs that the person reads and writes with, as it is to
+// be now: trees may have come to be worked on since the start.
+func (a *app) outward(ctx context.Context) []string { return a.host.Clear(ctx, a.dir) }
+
 // standClear has this process find no program in trees that runs work on, where their
 // commands could have put it. They themselves get the environment as it was.
 func (a *app) standClear(ctx context.Context) error {
 	a.host = a.host.At(a.dir)
-	a.outward = a.host.Clear(ctx, a.dir)
 	if !a.process {
 		return nil
 	}
 	os.Clearenv()
-	for _, entry := range a.outward {
+	for _, entry := range a.outward(ctx) {
 		name, value, _ := strings.Cut(entry, "=")
 		if err := os.Setenv(name, value); err != nil {
 			return failed(err)

@@ -51,7 +51,7 @@ func (a *app) factScope(ctx context.Context, others bool, scope string) (string,
 	if others {
 		return scope, nil
 	}
-	repo, err := worktree.Open(ctx, a.dir)
+	repo, err := worktree.Open(ctx, a.dir, a.host.Avoid(ctx))
 	if err != nil {
 		return "", err
 	}

@@ -53,7 +53,7 @@ func (a *app) onTerminalOf(cfg tui.Config) tui.Config {
 	cfg.In, _ = a.in.(*os.File)
 	cfg.Out, _ = a.out.(*os.File)
 	a.restore = tui.OpenTerminal(cfg.In, cfg.Out).Restore
-	cfg.Host, cfg.Dir, cfg.Environ, cfg.Now, cfg.Kill = a.host, a.dir, a.outward, a.now, a.kill
+	cfg.Host, cfg.Dir, cfg.Environ, cfg.Now, cfg.Kill = a.host, a.dir, a.environ, a.now, a.kill
 	return cfg
 }
 

@@ -170,7 +170,7 @@ func (a *app) showRun(
 	}
 	opts := a.viewing()
 	opts.Resume = fmt.Sprintf("plan resume %s", id)
-	return pager.Through(ctx, a.out, a.pager(), a.outward, func(w io.Writer) error {
+	return pager.Through(ctx, a.out, a.pager(ctx), a.outward(ctx), func(w io.Writer) error {
 		part := want.phase != "" || want.attempt != 0
 		if !part {
 			if err := render.WriteThread(w, thread, id, opts); err != nil {
@@ -195,7 +195,7 @@ func (a *app) showRun(
 // result.
 func (a *app) showTranscript(ctx context.Context, events iter.Seq2[plan.Event, error], id plan.RunID) error {
 	if !a.json {
-		return pager.Through(ctx, a.out, a.pager(), a.outward, func(w io.Writer) error {
+		return pager.Through(ctx, a.out, a.pager(ctx), a.outward(ctx), func(w io.Writer) error {
 			return render.UnlessReaderLeft(render.WriteTranscript(w, events, a.viewing()))
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/internal/outward"
 	"github.com/plan-engine/plan/internal/scratch"
 )
 
@@ -25,7 +25,8 @@ type editedMsg struct {
 
 // edit opens the person's editor on the plan that waits.
 func (m *model) edit(p *panel) tea.Cmd {
-	editor := cmp.Or(config.Lookup(m.Environ, "VISUAL"), config.Lookup(m.Environ, "EDITOR"))
+	env := m.Host.Clear(m.ctx, m.Dir)
+	editor := cmp.Or(config.Lookup(env, "VISUAL"), config.Lookup(env, "EDITOR"))
 	if editor == "" {
 		m.fail(hint.New("no editor is set", "Set VISUAL or EDITOR."))
 		return nil
@@ -41,8 +42,8 @@ func (m *model) edit(p *panel) tea.Cmd {
 		m.fail(fmt.Errorf("write the plan for the editor: %w", err))
 		return nil
 	}
-	cmd := exec.CommandContext(m.ctx, "sh", "-c", editor+` "$1"`, "sh", name)
-	cmd.Env, cmd.Dir = m.Environ, room.Dir
+	cmd := outward.Command(m.ctx, env, "sh", "-c", editor+` "$1"`, "sh", name)
+	cmd.Dir = room.Dir
 	return tea.ExecProcess(cmd, func(err error) tea.Msg {
 		defer func() { _ = room.Close() }()
 		if err != nil {

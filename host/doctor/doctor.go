@@ -8,7 +8,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -61,7 +60,7 @@ func New(h *host.Host, dir string) Doctor {
 
 // All looks at everything.
 func (d Doctor) All(ctx context.Context, p Probe) []Finding {
-	findings := []Finding{checkGit(ctx), d.checkShell(), d.checkRepo(ctx)}
+	findings := []Finding{d.checkGit(ctx), d.checkShell(ctx), d.checkRepo(ctx)}
 	findings = append(findings, d.checkWalls(ctx)...)
 	findings = append(findings, d.checkReach(ctx)...)
 	findings = append(findings, d.checkDB(ctx)...)
@@ -94,9 +93,9 @@ func (d Doctor) checkLeft(ctx context.Context) []Finding {
 	return out
 }
 
-func checkGit(ctx context.Context) Finding {
+func (d Doctor) checkGit(ctx context.Context) Finding {
 	f := Finding{Name: "git", Needed: true}
-	program, ok := git.Find("")
+	program, ok := git.Find("", d.Host.Avoid(ctx))
 	if !ok {
 		f.Detail, f.Do = "git does not run: "+worktree.ErrNoGit.Error(), "Install git and put it on the PATH."
 		return f
@@ -113,9 +112,9 @@ func checkGit(ctx context.Context) Finding {
 	return f
 }
 
-func (d Doctor) checkShell() Finding {
+func (d Doctor) checkShell(ctx context.Context) Finding {
 	f := Finding{Name: "shell", Needed: true}
-	shell, err := sandbox.New(sandbox.Config{Env: d.environ, Path: os.Getenv("PATH")})
+	shell, err := sandbox.New(sandbox.Config{Env: d.environ, Path: d.Host.Searched(ctx, d.Dir)})
 	if err != nil {
 		f.Detail, f.Do = err.Error(), "Install bash."
 		return f
@@ -131,7 +130,7 @@ func (d Doctor) checkShell() Finding {
 
 func (d Doctor) checkRepo(ctx context.Context) Finding {
 	f := Finding{Name: "repository"}
-	repo, err := worktree.Open(ctx, d.Dir)
+	repo, err := worktree.Open(ctx, d.Dir, d.Host.Avoid(ctx))
 	if err != nil {
 		f.Detail, f.Do = err.Error(), "`plan run` needs a git repository with a commit; name one with -C."
 		return f
@@ -161,7 +160,7 @@ func (d Doctor) checkWalls(ctx context.Context) []Finding {
 // wallsFinding says what commands run behind.
 func (d Doctor) wallsFinding(ctx context.Context) Finding {
 	f := Finding{Name: "walls"}
-	shell, err := sandbox.New(sandbox.Config{Env: d.environ, Path: os.Getenv("PATH")})
+	shell, err := sandbox.New(sandbox.Config{Env: d.environ, Path: d.Host.Searched(ctx, d.Dir)})
 	if err != nil {
 		f.Detail = err.Error()
 		return f

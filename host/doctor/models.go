@@ -35,7 +35,7 @@ const probeTimeout = 2 * time.Minute
 // then to answer.
 func (d Doctor) Models(ctx context.Context, p Probe) []Finding {
 	root := ""
-	if repo, err := worktree.Open(ctx, d.Dir); err == nil {
+	if repo, err := worktree.Open(ctx, d.Dir, d.Host.Avoid(ctx)); err == nil {
 		root = repo.Root()
 	}
 	cfg, err := d.Host.Settings(root, config.Config{})

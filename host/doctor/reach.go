@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ const mostNamed = 20
 // checkReach says which programs of the checks are not reached behind a wall although
 // they are outside of it, and which variables commands do not get.
 func (d Doctor) checkReach(ctx context.Context) []Finding {
-	repo, err := worktree.Open(ctx, d.Dir)
+	repo, err := worktree.Open(ctx, d.Dir, d.Host.Avoid(ctx))
 	if err != nil {
 		return nil // checkRepo says why
 	}
@@ -39,7 +38,7 @@ func (d Doctor) checkReach(ctx context.Context) []Finding {
 	shell, err := sandbox.New(sandbox.Config{
 		Env:  env,
 		Set:  set,
-		Path: os.Getenv("PATH"),
+		Path: d.Host.Searched(ctx, d.Dir),
 	})
 	if err != nil {
 		return nil // checkShell says why

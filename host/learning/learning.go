@@ -51,6 +51,8 @@ type Config struct {
 	// Redact replaces secrets in what is kept and in what a model is told; nil
 	// replaces nothing.
 	Redact func(string) string
+	// Avoid reports whether a path leads to programs that are not to be run; nil is for none.
+	Avoid func(path string) bool
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -66,6 +68,7 @@ type Learning struct {
 	library  *auto.Library
 	router   *skills.Router
 	redact   func(string) string
+	avoid    func(path string) bool
 	now      func() time.Time
 
 	mu      sync.Mutex
@@ -101,6 +104,7 @@ func New(cfg Config) (*Learning, error) {
 		home:     cfg.Home,
 		repo:     cfg.Repository,
 		redact:   cfg.Redact,
+		avoid:    cfg.Avoid,
 		now:      cfg.Now,
 	}
 	l.library = &auto.Library{

@@ -174,7 +174,7 @@ func (l *Learning) prepareTrial(ctx context.Context, t Trial, start plan.RunStar
 			return fmt.Errorf("copy the settings: %w", err)
 		}
 	}
-	source, err := worktree.Open(ctx, start.Repo)
+	source, err := worktree.Open(ctx, start.Repo, l.avoid)
 	if err != nil {
 		return fmt.Errorf("clone the repository: %w", err)
 	}

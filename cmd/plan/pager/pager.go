@@ -9,12 +9,13 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/plan-engine/plan/internal/outward"
 )
 
 // usual is the pager where the user names none, as far as it is there, and usualWays
@@ -77,12 +78,7 @@ func Through(ctx context.Context, out io.Writer, command string, env []string, w
 	if len(words) == 0 {
 		return work(out)
 	}
-	program, err := exec.LookPath(words[0])
-	if err != nil || !filepath.IsAbs(program) {
-		return work(out)
-	}
-	cmd := exec.CommandContext(ctx, program, words[1:]...)
-	cmd.Env = needed(env)
+	cmd := outward.Command(ctx, needed(env), words[0], words[1:]...)
 	cmd.Dir = "/" // a repository where it stands may say what it is to run
 	cmd.Stdout, cmd.Stderr = out, os.Stderr
 	pipe, err := cmd.StdinPipe()

@@ -77,7 +77,7 @@ func (t Drafts) ask(ctx context.Context, d auto.Draft) (stop bool, err error) {
 // Edit opens a draft in the person's editor, and returns it as it is then.
 func (t Drafts) Edit(ctx context.Context, d auto.Draft) (auto.Draft, error) {
 	file := filepath.Join(d.Dir, skills.File)
-	editor := t.Editor()
+	editor := t.Editor(ctx)
 	if editor == "" {
 		return d, hint.New(
 			"there is no editor to open "+file+" with",

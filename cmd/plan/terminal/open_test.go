@@ -2,6 +2,7 @@ package terminal_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,7 +18,7 @@ func TestAnEditorStartsBesideItsFile(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	var out bytes.Buffer
-	person := terminal.Terminal{Out: &out, Err: &out, Environ: os.Environ()}
+	person := terminal.Terminal{Out: &out, Err: &out, Environ: func(context.Context) []string { return os.Environ() }}
 	if err := person.Open(t.Context(), "pwd; echo", filepath.Join(dir, "plan.md")); err != nil {
 		t.Fatal(err)
 	}

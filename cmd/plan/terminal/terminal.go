@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/plan-engine/plan/face/render"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/internal/outward"
 	"github.com/plan-engine/plan/internal/scratch"
 )
 
@@ -30,7 +30,8 @@ import (
 type Terminal struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Environ  []string // of the person's editor, as "NAME=value"
+	// Environ is that of the person's editor, as "NAME=value", when one is to be started.
+	Environ func(context.Context) []string
 }
 
 // Person asks what a parked run waits for. Hide takes the display of the run away
@@ -293,7 +294,7 @@ func (t Terminal) editText(ctx context.Context, text string) (_ string, err erro
 
 // edit opens a file in the person's editor.
 func (t Terminal) edit(ctx context.Context, file string) error {
-	editor := t.Editor()
+	editor := t.Editor(ctx)
 	if editor == "" {
 		return hint.New("no editor is set", "Set VISUAL or EDITOR, or change the file yourself: "+file)
 	}
@@ -305,8 +306,9 @@ func (t Terminal) edit(ctx context.Context, file string) error {
 
 // Editor is the person's editor, "" for none. It may be a command with flags, as
 // git takes it.
-func (t Terminal) Editor() string {
-	return cmp.Or(config.Lookup(t.Environ, "VISUAL"), config.Lookup(t.Environ, "EDITOR"))
+func (t Terminal) Editor(ctx context.Context) string {
+	env := t.Environ(ctx)
+	return cmp.Or(config.Lookup(env, "VISUAL"), config.Lookup(env, "EDITOR"))
 }
 
 // Open opens a file in an editor, and waits until that is closed.
@@ -315,13 +317,12 @@ func (t Terminal) Open(ctx context.Context, editor, file string) error {
 	if err != nil {
 		return fmt.Errorf("name the file: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", file)
+	cmd := outward.Command(ctx, t.Environ(ctx), "sh", "-c", editor+` "$1"`, "sh", file)
 	if terminal, ok := t.In.(*os.File); ok {
 		cmd.Stdin = terminal
 	}
 	cmd.Stdout = t.Out
 	cmd.Stderr = t.Err
-	cmd.Env = t.Environ
 	cmd.Dir = filepath.Dir(file) // where one stands may be the work tree, which has settings for editors
 	return cmd.Run()             //nolint:wrapcheck // the caller says what was edited
 }

@@ -70,7 +70,7 @@ func TestAskAboutPlan(t *testing.T) {
 				In:      typing(c.typed),
 				Out:     &out,
 				Err:     &out,
-				Environ: []string{"VISUAL=" + c.visual},
+				Environ: func(context.Context) []string { return []string{"PATH=" + os.Getenv("PATH"), "VISUAL=" + c.visual} },
 			}
 			l, ok := terminal.askAboutPlan(context.Background(), plan.WaitingCall{
 				Call:   "plan-3",
