@@ -72,7 +72,12 @@ func (s *Store) reserve(ctx context.Context, b Batch, again bool) (known Batch, 
 		}
 		return b, true, s.putBatch(ctx, b)
 	}
-	b.Order, err = s.batches.Create(ctx, same, []byte(b.ID))
+	ask, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	err = retry(ask, func(ctx context.Context) (err error) {
+		b.Order, err = s.batches.Create(ctx, same, []byte(b.ID))
+		return err //nolint:wrapcheck // says below what was stored
+	})
 	if err == nil {
 		return b, true, s.putBatch(ctx, b)
 	}

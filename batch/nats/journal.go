@@ -224,10 +224,12 @@ func retry(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// isAway reports whether an error is that the queue does not answer, or cannot now.
+// isAway reports whether an error is that the queue does not answer, or cannot now: a cluster
+// refuses what is written over a record that another write is on its way to.
 func isAway(err error) bool {
 	if refused := new(jetstream.APIError); errors.As(err, &refused) {
-		return refused.Code >= http.StatusInternalServerError
+		return refused.Code >= http.StatusInternalServerError ||
+			refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 	}
 	return slices.ContainsFunc([]error{
 		context.DeadlineExceeded,

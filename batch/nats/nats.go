@@ -311,7 +311,7 @@ var errChanged = errors.New("the job was changed meanwhile")
 
 func isConflict(err error) bool {
 	var refused *jetstream.APIError
-	return errors.Is(err, jetstream.ErrKeyExists) ||
+	return errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) ||
 		errors.As(err, &refused) && refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,6 +143,31 @@ func TestAServerOfAClusterIsKilled(t *testing.T) {
 	cancel()
 	group.Wait()
 	done.requireOnce(t, s, n)
+}
+
+// TestWritersOfAClusterGiveWay: several processes write the same records at once. Each change is
+// made by one of them, and none fails for another that was faster.
+func TestWritersOfAClusterGiveWay(t *testing.T) {
+	t.Parallel()
+	c := natstest.New(t)
+	const n = 30
+	add(t, openIn(t, c, 0), "A", n, nil)
+	var group sync.WaitGroup
+	var cancelled atomic.Int64
+	for i := range 6 {
+		s := openIn(t, c, i%3)
+		group.Go(func() {
+			changed, err := s.Cancel(t.Context(), "A", func(nats.Job) bool { return true })
+			if err != nil {
+				t.Error(err)
+			}
+			cancelled.Add(int64(changed))
+		})
+	}
+	group.Wait()
+	if got := cancelled.Load(); got != n {
+		t.Errorf("%d of %d jobs were cancelled", got, n)
+	}
 }
 
 // TestCutOff: a worker is cut off both ways while it has a job, for longer than its lease.
