@@ -44,7 +44,7 @@ type OnDrift string
 const (
 	DriftParks   OnDrift = "" // it parks, for a person to choose
 	DriftGoesOn  OnDrift = "accept"
-	DriftReplans OnDrift = "replan" // as often as maxReplans
+	DriftReplans OnDrift = "replan" // once two plans were given up in the run, it goes on
 )
 
 // maxReplans bounds how often a run makes another plan without being asked to.

@@ -41,7 +41,10 @@ const LabelStart = "start"
 
 // Snapshots names trees and compares them.
 type Snapshots interface {
+	// Snapshot keeps the work tree as it is now, under the label.
 	Snapshot(ctx context.Context, run plan.RunID, label string) (plan.Snapshot, error)
+	// Diff is what differs between two trees, by their git ids, as a unified diff;
+	// Stat is how much that is.
 	Diff(ctx context.Context, from, to string) (string, error)
 	Stat(ctx context.Context, from, to string) (plan.DiffStat, error)
 }

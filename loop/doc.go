@@ -54,6 +54,6 @@
 // [Compactor] makes history smaller in a way of its own.
 //
 // The package must not know what a phase is, where events are kept, or how a
-// model is reached. It imports nothing of this module but the words in package
-// plan.
+// model is reached. Of this module it imports the words in package plan,
+// and rooms of its own.
 package loop

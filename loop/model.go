@@ -40,7 +40,8 @@ type Call struct {
 	// that keep it with the call.
 	Headers  map[string]string
 	Metadata map[string]string
-	// Shared is where servers that keep what they are told to keep find marks.
+	// Shared is how far the call begins as others do: there a client sets marks for
+	// servers that keep in their cache only what is marked.
 	Shared Shared `json:"-"`
 	// Key is the key to send; "" is the model's own. It is never recorded.
 	Key string `json:"-"`
@@ -55,9 +56,9 @@ type Settings struct {
 	Temperature     *float64
 	Effort          string // reasoning effort: low, medium, high, …
 	MaxOutputTokens int
-	// LongCache asks servers that keep prompts for as long as they are told to
-	// keep what several conversations begin with, tools, system prompt and what
-	// else is [Shared], for an hour rather than for minutes.
+	// LongCache keeps what several conversations begin with (tools, system prompt,
+	// what else is [Shared]) in the server's cache for an hour rather than for
+	// minutes, where the server lets a request say so.
 	LongCache bool
 }
 

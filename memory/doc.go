@@ -57,6 +57,6 @@
 // # What this package must not know
 //
 // It does not know what phases, models, tools or git are, or what a state
-// leads to. It imports nothing of the module but the root package, and is the
-// only package that knows SQLite, for which it needs cgo.
+// leads to. Of the module it imports the root package and helpers alone, and is
+// the only package that knows SQLite, for which it needs cgo.
 package memory

@@ -31,14 +31,14 @@ func (s *Store) Add(ctx context.Context, b Batch, entries []batch.Entry, again b
 	}
 	b.Created = s.cfg.Now().UTC()
 	b.Jobs = len(entries)
-	known, fresh, err := s.reserve(ctx, b, again)
+	stored, fresh, err := s.reserve(ctx, b, again)
 	if err != nil {
 		return "", err
 	}
-	if !fresh && known.Complete {
-		return "", &SameJobsError{Batch: known.ID}
+	if !fresh && stored.Complete {
+		return "", &SameJobsError{Batch: stored.ID}
 	}
-	b = known
+	b = stored
 	for _, e := range entries {
 		j := Job{
 			Entry:   e,
@@ -130,14 +130,14 @@ func (s *Store) enqueue(ctx context.Context, id string) error {
 	slices.SortStableFunc(jobs, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(a.Turn, b.Turn), cmp.Compare(a.Place, b.Place))
 	})
-	told := map[lane]bool{} // workers were told that there is work
+	notified := map[lane]bool{} // workers were told that there is work
 	for _, j := range jobs {
 		if j.State != batch.JobQueued {
 			continue
 		}
 		l := laneOf(j.Entry)
-		first := !told[l]
-		told[l] = true
+		first := !notified[l]
+		notified[l] = true
 		if first {
 			if err := s.addConsumer(ctx, l); err != nil {
 				return err
@@ -152,7 +152,7 @@ func (s *Store) enqueue(ctx context.Context, id string) error {
 			}
 		}
 	}
-	for l := range told {
+	for l := range notified {
 		if err := s.wake(l); err != nil {
 			return err
 		}
@@ -180,8 +180,8 @@ func (s *Store) wake(in lane) error {
 
 // Batches lists the batches, newest first.
 func (s *Store) Batches(ctx context.Context) ([]Batch, error) {
-	all, err := s.allBatches(ctx)
-	return slices.DeleteFunc(all, func(b Batch) bool { return b.Removing }), err
+	batches, err := s.allBatches(ctx)
+	return slices.DeleteFunc(batches, func(b Batch) bool { return b.Removing }), err
 }
 
 // allBatches are those, too, that are being removed.
@@ -208,11 +208,11 @@ var ErrNoBatch = errors.New("no such batch")
 
 // Batch finds a batch by a prefix of its id that fits no other; "" is the newest.
 func (s *Store) Batch(ctx context.Context, prefix string) (Batch, error) {
-	all, err := s.Batches(ctx)
+	batches, err := s.Batches(ctx)
 	if err != nil {
 		return Batch{}, err
 	}
-	return Find(all, prefix)
+	return Find(batches, prefix)
 }
 
 // Find is [Store.Batch] among batches that were listed.

@@ -164,14 +164,14 @@ func next(consumer jetstream.Consumer, sure bool) (jetstream.Msg, error) {
 			return consumer.Fetch(n, jetstream.FetchMaxWait(defaultPoll/4))
 		}
 	}
-	got, err := fetch(1)
+	fetched, err := fetch(1)
 	if err != nil {
 		return nil, fmt.Errorf("take a job: %w", err)
 	}
-	for msg := range got.Messages() {
+	for msg := range fetched.Messages() {
 		return msg, nil
 	}
-	if err := got.Error(); err != nil {
+	if err := fetched.Error(); err != nil {
 		return nil, fmt.Errorf("take a job: %w", err)
 	}
 	return nil, nil

@@ -51,8 +51,8 @@ func (s *Store) Follow(ctx context.Context, of string, j Job, wait bool) iter.Se
 			if n := len(parts); n > 0 {
 				place = parts[n-1].Place
 			}
-			left := func(line []byte) bool { return !yield(line, nil) }
-			if slices.ContainsFunc(linesOf(parts), left) {
+			stopped := func(line []byte) bool { return !yield(line, nil) }
+			if slices.ContainsFunc(linesOf(parts), stopped) {
 				return
 			}
 			if err = errors.Join(err, failed); err != nil {
@@ -75,11 +75,11 @@ func (s *Store) goesOn(ctx context.Context, of string, j Job, wait bool) (bool, 
 	if !wait {
 		return false, nil
 	}
-	now, _, err := s.readJob(ctx, jobKey(of, j.Place))
+	latest, _, err := s.readJob(ctx, jobKey(of, j.Place))
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return false, nil
 	}
-	return err == nil && now.Run == j.Run && !now.final(), err
+	return err == nil && latest.Run == j.Run && !latest.final(), err
 }
 
 // parts reads the journal of a run after a place, as far as it comes. For each part a queue

@@ -108,7 +108,7 @@ func (o *openLanes) read(ctx context.Context, w *Worker, fresh bool) error {
 	if age := now.Sub(o.at); !fresh && age >= 0 && age < laneAge {
 		return nil
 	}
-	all, err := w.store.lanes(ctx)
+	lanes, err := w.store.lanes(ctx)
 	if err != nil {
 		return err
 	}
@@ -116,10 +116,10 @@ func (o *openLanes) read(ctx context.Context, w *Worker, fresh bool) error {
 	for _, c := range o.open {
 		before[c.CachedInfo().Name] = c
 	}
-	known := map[string]bool{}
+	exists := map[string]bool{}
 	var open []jetstream.Consumer
-	for _, l := range all {
-		known[l.consumer()] = true
+	for _, l := range lanes {
+		exists[l.consumer()] = true
 		if !l.openTo(w.providers) {
 			continue
 		}
@@ -135,7 +135,7 @@ func (o *openLanes) read(ctx context.Context, w *Worker, fresh bool) error {
 	o.at = now
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.known = known
+	o.known = exists
 	return nil
 }
 

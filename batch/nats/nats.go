@@ -291,8 +291,8 @@ func (s *Store) writeJob(ctx context.Context, key string, j Job, over uint64) (u
 		tries++
 		revision, err = s.jobs.Update(ctx, key, data, over)
 		if tries > 1 && isConflict(err) { // with the request whose answer did not come, perhaps
-			if now, failed := s.jobs.Get(ctx, key); failed == nil && bytes.Equal(now.Value(), data) {
-				revision, err = now.Revision(), nil
+			if stored, failed := s.jobs.Get(ctx, key); failed == nil && bytes.Equal(stored.Value(), data) {
+				revision, err = stored.Revision(), nil
 			}
 		}
 		return err //nolint:wrapcheck // says below what was written

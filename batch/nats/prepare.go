@@ -82,11 +82,11 @@ func (s *Store) createBucket(ctx context.Context, name string, replicas int) err
 	if err != nil {
 		return err //nolint:wrapcheck // Open says what was done
 	}
-	made, ok := status.(*jetstream.KeyValueBucketStatus)
+	keyValue, ok := status.(*jetstream.KeyValueBucketStatus)
 	if !ok {
 		return fmt.Errorf("bucket %s is none of a stream", name)
 	}
-	cfg := made.StreamInfo().Config
+	cfg := keyValue.StreamInfo().Config
 	cfg.AllowDirect = false
 	_, err = s.js.UpdateStream(ctx, cfg)
 	return err //nolint:wrapcheck // Open says what was done

@@ -37,11 +37,11 @@ func (s *Store) Ago(ctx context.Context, d time.Duration) (time.Time, error) {
 // before a time, ended, and those whose removal was begun and not brought to an end. One
 // that is being published is not over.
 func (s *Store) Over(ctx context.Context, before time.Time) (out []Batch, err error) {
-	all, err := s.allBatches(ctx)
+	batches, err := s.allBatches(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range all {
+	for _, b := range batches {
 		jobs, err := s.Jobs(ctx, b.ID)
 		if err != nil {
 			return nil, err
@@ -74,8 +74,8 @@ func (s *Store) Remove(ctx context.Context, id string) (done bool, err error) {
 	if err := s.putBatch(ctx, b); err != nil {
 		return false, err
 	}
-	left, err := s.removeJobs(ctx, id)
-	if err == nil && left {
+	unfinished, err := s.removeJobs(ctx, id)
+	if err == nil && unfinished {
 		b.Removing = false
 		return false, s.putBatch(ctx, b)
 	}
@@ -194,9 +194,9 @@ func (s *Store) removeDigest(ctx context.Context, b Batch) error {
 
 // purge removes all messages of a subject.
 func (s *Store) purge(ctx context.Context, stream, subject string) error {
-	found, err := s.js.Stream(ctx, stream)
+	messages, err := s.js.Stream(ctx, stream)
 	if err == nil {
-		err = found.Purge(ctx, jetstream.WithPurgeSubject(subject))
+		err = messages.Purge(ctx, jetstream.WithPurgeSubject(subject))
 	}
 	return err //nolint:wrapcheck // the caller says what was done
 }
@@ -220,14 +220,14 @@ func (s *Store) removeObjects(
 	bucket string,
 	these func(name string) bool,
 ) error {
-	all, err := from.List(ctx)
+	objects, err := from.List(ctx)
 	if errors.Is(err, jetstream.ErrNoObjectsFound) {
 		return nil
 	}
 	if err != nil {
 		return err //nolint:wrapcheck // the caller says what was done
 	}
-	for _, object := range all {
+	for _, object := range objects {
 		if these(object.Name) {
 			if err := s.removeObject(ctx, from, bucket, object.Name); err != nil {
 				return err
@@ -272,11 +272,11 @@ func (s *Store) OldJournals(ctx context.Context, before time.Time) ([]plan.RunID
 
 func (s *Store) wantedRuns(ctx context.Context, before time.Time) (map[plan.RunID]bool, error) {
 	wanted := map[plan.RunID]bool{}
-	all, err := s.Batches(ctx)
+	batches, err := s.Batches(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range all {
+	for _, b := range batches {
 		jobs, err := s.Jobs(ctx, b.ID)
 		if err != nil {
 			return nil, err

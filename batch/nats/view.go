@@ -194,11 +194,11 @@ func (b *bucketView[T]) begin(ctx context.Context, last uint64) error {
 // take takes a change in; nil says that all there was has come. False says that it is not
 // looked for any more.
 func (b *bucketView[T]) take(ctx context.Context, entry jetstream.KeyValueEntry) bool {
-	var made viewed[T]
-	gone := entry == nil || entry.Operation() != jetstream.KeyValuePut
-	if !gone {
-		if made.value, made.err = b.read(ctx, entry.Key(), entry.Value()); made.err != nil {
-			made.err = fmt.Errorf("read %s: %w", entry.Key(), made.err)
+	var next viewed[T]
+	removed := entry == nil || entry.Operation() != jetstream.KeyValuePut
+	if !removed {
+		if next.value, next.err = b.read(ctx, entry.Key(), entry.Value()); next.err != nil {
+			next.err = fmt.Errorf("read %s: %w", entry.Key(), next.err)
 		}
 	}
 	b.mu.Lock()
@@ -209,11 +209,11 @@ func (b *bucketView[T]) take(ctx context.Context, entry jetstream.KeyValueEntry)
 	switch {
 	case entry == nil:
 		b.whole = true
-	case gone:
+	case removed:
 		delete(b.all, entry.Key())
 		b.upTo = max(b.upTo, entry.Revision())
 	default:
-		b.all[entry.Key()] = made
+		b.all[entry.Key()] = next
 		b.upTo = max(b.upTo, entry.Revision())
 	}
 	close(b.changed)

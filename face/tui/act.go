@@ -60,11 +60,11 @@ func (m *model) move(v *view, do func(*engine.Run) (host.ApplyResult, error)) te
 		}
 		moved, err := do(run)
 		files := amount.Count(int64(len(moved.Files)), "file")
-		said := fmt.Sprintf("%s: %s in %s.", moved.Result, files, clean(moved.Repo))
+		text := fmt.Sprintf("%s: %s in %s.", moved.Result, files, clean(moved.Repo))
 		if len(moved.Files) == 0 {
-			said = "There was nothing to do in " + clean(moved.Repo) + "."
+			text = "There was nothing to do in " + clean(moved.Repo) + "."
 		}
-		return doneMsg{err: err, said: said}
+		return doneMsg{err: err, text: text}
 	}
 }
 
@@ -83,7 +83,7 @@ func (m *model) fork(v *view, text string) tea.Cmd {
 		forked, err := m.Host.Fork(m.ctx, v.id, at, text)
 		return doneMsg{
 			err:  err,
-			said: "Forked.",
+			text: "Forked.",
 			then: func() tea.Cmd {
 				other := m.newView(forked.ID)
 				m.look(other)
@@ -105,10 +105,10 @@ func (m *model) cancel(v *view, text string) tea.Cmd {
 	return func() tea.Msg {
 		if job != nil {
 			_, _, err := m.Queue.Cancel(m.ctx, job.batch, []string{job.id})
-			return doneMsg{err: err, said: "Cancelled. Its worker stops within seconds."}
+			return doneMsg{err: err, text: "Cancelled. Its worker stops within seconds."}
 		}
 		_, err := m.Host.Cancel(m.ctx, v.id)
-		return doneMsg{err: err, said: "Cancelled."}
+		return doneMsg{err: err, text: "Cancelled."}
 	}
 }
 

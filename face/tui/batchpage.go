@@ -20,16 +20,16 @@ import (
 
 // batchPage is the view of a batch: its jobs, each with the run that it has.
 type batchPage struct {
-	id     string
-	all    batches.Standing
-	picked int
-	top    int // the first job that is shown
+	id       string
+	standing batches.Standing
+	picked   int
+	top      int // the first job that is shown
 }
 
 type batchMsg struct {
-	nth int
-	all batches.Standing
-	err error
+	nth      int
+	standing batches.Standing
+	err      error
 }
 
 // openBatch looks at a batch.
@@ -43,8 +43,8 @@ func (m *model) loadBatch() tea.Cmd {
 	m.reads++
 	id, nth := m.batch.id, m.reads
 	return func() tea.Msg {
-		all, err := m.batches().Show(m.ctx, id)
-		return batchMsg{nth: nth, all: all, err: err}
+		standing, err := m.batches().Show(m.ctx, id)
+		return batchMsg{nth: nth, standing: standing, err: err}
 	}
 }
 
@@ -52,10 +52,10 @@ func (m *model) loadBatch() tea.Cmd {
 func (m *model) batched(msg batchMsg) tea.Cmd {
 	if msg.err != nil {
 		m.fail(msg.err)
-	} else if msg.all.ID == m.batch.id {
-		m.batch.all = msg.all
+	} else if msg.standing.ID == m.batch.id {
+		m.batch.standing = msg.standing
 	}
-	m.batch.picked = max(0, min(m.batch.picked, len(m.batch.all.Jobs)-1))
+	m.batch.picked = max(0, min(m.batch.picked, len(m.batch.standing.Jobs)-1))
 	return m.readAgain(atBatch, msg.nth, m.loadBatch)
 }
 
@@ -76,7 +76,7 @@ type jobColumns struct{ id, state, repo, took int }
 // says least goes first.
 func (p *batchPage) columns(width int) jobColumns {
 	c := jobColumns{id: 4, state: 8, repo: 4, took: 7}
-	for _, j := range p.all.Jobs {
+	for _, j := range p.standing.Jobs {
 		c.id = max(c.id, draw.Width(clean(j.ID)))
 		c.state = max(c.state, draw.Width(jobState(j)))
 		c.repo = max(c.repo, draw.Width(jobRepo(j)))
@@ -124,7 +124,7 @@ func jobMood(j batches.Job) story.Mood {
 // batchRows is the page of a batch.
 func (m *model) batchRows() []string {
 	t, p, now := m.theme, &m.batch, m.Now()
-	b := p.all.Batch
+	b := p.standing.Batch
 	title := t.Accent.Render("plan") + "  " + t.Bold.Render("batch "+shortBatch(p.id)) + "  " + clean(b.Name)
 	if b.ID == "" {
 		return m.footed([]string{title, "", t.Dim.Render("  reading …")}, "q leave")
@@ -138,7 +138,7 @@ func (m *model) batchRows() []string {
 		),
 		"",
 	}
-	if w := p.all.Plan; w != nil {
+	if w := p.standing.Plan; w != nil {
 		rows = append(
 			rows,
 			t.Odd.Render(draw.Cut("The others wait for the plan of job "+clean(w.Job)+".", m.width)),
@@ -146,11 +146,11 @@ func (m *model) batchRows() []string {
 		)
 	}
 	room := max(m.height-1-len(rows), 1)
-	p.top = max(0, min(p.top, p.picked, len(p.all.Jobs)-room))
+	p.top = max(0, min(p.top, p.picked, len(p.standing.Jobs)-room))
 	p.top = max(p.top, p.picked-room+1)
 	c := p.columns(m.width)
-	for i := p.top; i < min(len(p.all.Jobs), p.top+room); i++ {
-		rows = append(rows, m.jobRow(p.all.Jobs[i], c, i == p.picked, now))
+	for i := p.top; i < min(len(p.standing.Jobs), p.top+room); i++ {
+		rows = append(rows, m.jobRow(p.standing.Jobs[i], c, i == p.picked, now))
 	}
 	return m.footed(rows, "↑↓ choose · enter open, and answer what waits · q leave")
 }
@@ -258,23 +258,23 @@ func (m *model) batchKey(name string) tea.Cmd {
 	case "q", "esc", "ctrl+d":
 		return m.toWatch()
 	}
-	p.picked = max(0, min(p.picked, len(p.all.Jobs)-1))
+	p.picked = max(0, min(p.picked, len(p.standing.Jobs)-1))
 	return nil
 }
 
 // openJob looks at the run of the job that is picked.
 func (m *model) openJob() tea.Cmd {
 	p := &m.batch
-	if p.picked >= len(p.all.Jobs) {
+	if p.picked >= len(p.standing.Jobs) {
 		return nil
 	}
-	j := p.all.Jobs[p.picked]
+	j := p.standing.Jobs[p.picked]
 	if j.Run == "" {
 		m.say("Job " + j.ID + " has not begun.")
 		return nil
 	}
 	if j.Worker != "" {
-		return m.openQueued(j.Run, queuedJob{batch: p.all.ID, id: j.ID})
+		return m.openQueued(j.Run, queuedJob{batch: p.standing.ID, id: j.ID})
 	}
 	return m.openRun(j.Run)
 }

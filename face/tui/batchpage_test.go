@@ -54,7 +54,7 @@ func opensBatch(m *model) {
 		}
 		return j
 	}
-	m.Update(batchMsg{nth: m.reads, all: batches.Standing{
+	m.Update(batchMsg{nth: m.reads, standing: batches.Standing{
 		Batch: batches.Batch{
 			ID:      m.batch.id,
 			State:   batches.Running,

@@ -140,7 +140,7 @@ func (m *model) diffOf(ctx context.Context, id plan.RunID) (string, error) {
 func (m *model) showPlan(v *view, _ string) tea.Cmd {
 	return func() tea.Msg {
 		if v.story.Plan == nil {
-			return doneMsg{said: "There is no plan yet."}
+			return doneMsg{text: "There is no plan yet."}
 		}
 		return read(fmt.Sprintf("Version %d of the plan", v.story.Plan.Version), v.story.Plan.Text, story.Prose, nil)
 	}
@@ -149,31 +149,31 @@ func (m *model) showPlan(v *view, _ string) tea.Cmd {
 func (m *model) showChecks(v *view, _ string) tea.Cmd {
 	s := v.story
 	var b strings.Builder
-	all := s.Checks
-	for _, was := range s.Baseline {
-		known := false
+	checks := s.Checks
+	for _, base := range s.Baseline {
+		ran := false
 		for _, r := range s.Checks {
-			known = known || r.Command == was.Command
+			ran = ran || r.Command == base.Command
 		}
-		if !known {
-			all = append(all, was)
+		if !ran {
+			checks = append(checks, base)
 		}
 	}
-	for _, r := range all {
+	for _, r := range checks {
 		kind := "advisory"
 		if r.Required {
 			kind = "required"
 		}
-		now := story.CheckWord(r)
+		current := story.CheckWord(r)
 		if r.Baseline {
-			now = "not run since"
+			current = "not run since"
 		}
-		was := "not run"
+		baseline := "not run"
 		if base := s.BaselineOf(r.Command); base != nil {
-			was = story.CheckWord(*base)
+			baseline = story.CheckWord(*base)
 		}
 		fmt.Fprintf(&b, "## %s\n\n- %s, from %s\n- baseline: %s\n- now: %s\n", clean(r.Command), kind,
-			cmp.Or(string(r.Source), "the settings"), was, now)
+			cmp.Or(string(r.Source), "the settings"), baseline, current)
 		if !r.Passed() && r.Output != "" {
 			fmt.Fprintf(&b, "\n~~~\n%s\n~~~\n", strings.TrimRight(r.Output, "\n"))
 		}
@@ -293,9 +293,9 @@ func (m *model) blob(ctx context.Context, v *view, id string) ([]byte, error) {
 // nearest is the command that a name was most likely meant to be, "" for none.
 func nearest(name string) string {
 	best, least := "", 3
-	for _, other := range commandNames() {
-		if d := spell.Distance(name, other); d < least {
-			best, least = other, d
+	for _, candidate := range commandNames() {
+		if d := spell.Distance(name, candidate); d < least {
+			best, least = candidate, d
 		}
 	}
 	return best

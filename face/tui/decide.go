@@ -29,9 +29,9 @@ func (m *model) panelKey(v *view, msg tea.KeyPressMsg) tea.Cmd {
 		v.panel = nil
 		return nil
 	case p.ask.drift != nil:
-		if got, ok := p.driftAnswer(line); ok {
+		if choice, ok := p.driftAnswer(line); ok {
 			v.panel = nil
-			p.ask.reply <- got
+			p.ask.reply <- choice
 		}
 		return nil
 	case p.isPlan() && (line == "e" || line == "edit"):
@@ -83,7 +83,7 @@ func (m *model) submit(v *view, later bool) tea.Cmd {
 		driven, err := m.tellDecisions(m.ctx, id, given)
 		return doneMsg{
 			err:  err,
-			said: "Decided.",
+			text: "Decided.",
 			then: func() tea.Cmd {
 				if driven || later {
 					return nil
@@ -100,11 +100,11 @@ func (m *model) tellDecisions(ctx context.Context, id plan.RunID, given []host.L
 	for _, l := range given {
 		held := false
 		if l.Kind == host.Answer {
-			told, err := m.Host.Tell(ctx, id, l)
+			result, err := m.Host.Tell(ctx, id, l)
 			if err != nil {
 				return false, fmt.Errorf("answer: %w", err)
 			}
-			held = told.Driver != nil
+			held = result.Driver != nil
 		} else {
 			driver, err := m.Host.Decide(ctx, id, host.Decision{
 				Approve: l.Kind == host.Approve,

@@ -85,13 +85,13 @@ func (s *stream) takes(e plan.Event) bool {
 	if s.last.Conv != e.Conv {
 		return false
 	}
-	switch now := e.Body.(type) {
+	switch next := e.Body.(type) {
 	case plan.MessageUpdate:
-		was, ok := s.last.Body.(plan.MessageUpdate)
-		return ok && was.Kind == now.Kind && was.Call == now.Call
+		last, ok := s.last.Body.(plan.MessageUpdate)
+		return ok && last.Kind == next.Kind && last.Call == next.Call
 	case plan.ToolUpdate:
-		was, ok := s.last.Body.(plan.ToolUpdate)
-		return ok && was.Call == now.Call
+		last, ok := s.last.Body.(plan.ToolUpdate)
+		return ok && last.Call == next.Call
 	}
 	return false
 }

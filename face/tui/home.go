@@ -262,15 +262,15 @@ func absolute(dir string) string {
 
 // homeKey takes a key that the composer has no use for.
 func (m *model) homeKey(name string) tea.Cmd {
-	all := m.home.all()
+	runs := m.home.all()
 	switch name {
 	case "up":
 		m.home.picked = max(m.home.picked-1, -1)
 	case "down":
-		m.home.picked = min(m.home.picked+1, len(all)-1)
+		m.home.picked = min(m.home.picked+1, len(runs)-1)
 	case "enter":
-		if at := m.home.picked; at >= 0 && at < len(all) {
-			return m.openRun(all[at].ID)
+		if at := m.home.picked; at >= 0 && at < len(runs) {
+			return m.openRun(runs[at].ID)
 		}
 	case "ctrl+d":
 		return m.quit()

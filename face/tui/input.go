@@ -79,7 +79,7 @@ func (m *model) textKey(msg tea.KeyPressMsg, name string) tea.Cmd {
 	case name == "tab" && m.screen == atRun:
 		return m.enter(true)
 	default:
-		if done, cmd := m.screenKey(name, empty); done {
+		if handled, cmd := m.screenKey(name, empty); handled {
 			return cmd
 		}
 	}

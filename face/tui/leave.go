@@ -67,9 +67,9 @@ func (m *model) parkingSince(v *view) time.Time {
 		return v.parking
 	}
 	var since time.Time
-	for _, other := range m.views {
-		if m.quits && other.isDriven() && (since.IsZero() || other.parking.Before(since)) {
-			since = other.parking
+	for _, each := range m.views {
+		if m.quits && each.isDriven() && (since.IsZero() || each.parking.Before(since)) {
+			since = each.parking
 		}
 	}
 	return since

@@ -50,18 +50,18 @@ func (m *model) send(v *view, l host.Letter) tea.Cmd {
 	return func() tea.Msg {
 		var err error
 		var told host.Told
-		said := l.Text
+		typed := l.Text
 		if l.Text, err = m.Host.WithFiles(m.ctx, dir, l.Text); err == nil {
 			told, err = m.Host.Tell(m.ctx, v.id, l)
 		}
 		if err != nil {
-			return unsentMsg{view: v, text: said, after: l.Kind == host.FollowUp, err: err}
+			return unsentMsg{view: v, text: typed, after: l.Kind == host.FollowUp, err: err}
 		}
 		return doneMsg{
 			then: func() tea.Cmd {
 				switch {
 				case told.Continuation != "":
-					return m.goOnAs(told.Continuation, v, said)
+					return m.goOnAs(told.Continuation, v, typed)
 				case idle:
 					return m.resume(v)
 				}

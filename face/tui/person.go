@@ -39,17 +39,17 @@ var (
 
 // Decide implements host.Person.
 func (p person) Decide(ctx context.Context, end engine.End, doc *plan.PlanDoc) ([]host.Letter, bool) {
-	got := p.ask(ctx, &ask{waiting: end.Parked.Waiting, doc: doc})
-	return got.letters, !got.later
+	reply := p.ask(ctx, &ask{waiting: end.Parked.Waiting, doc: doc})
+	return reply.letters, !reply.later
 }
 
 // Drift implements host.Person.
 func (p person) Drift(ctx context.Context, end engine.End) (engine.OnDrift, string, bool) {
-	got := p.ask(ctx, &ask{
+	reply := p.ask(ctx, &ask{
 		drift:  end.Parked.Drift,
 		replan: end.State == plan.Implementing || end.State == plan.Reviewing,
 	})
-	return got.drift, cmp.Or(got.reason, host.DefaultReplanReason), !got.later
+	return reply.drift, cmp.Or(reply.reason, host.DefaultReplanReason), !reply.later
 }
 
 // Trust implements host.Truster.
@@ -62,8 +62,8 @@ func (p person) ask(ctx context.Context, a *ask) answer {
 	a.reply = make(chan answer, 1)
 	p.feed.put(asked{a})
 	select {
-	case got := <-a.reply:
-		return got
+	case reply := <-a.reply:
+		return reply
 	case <-ctx.Done():
 		p.feed.put(withdrawn{ask: a, elsewhere: errors.Is(context.Cause(ctx), host.ErrDecidedElsewhere)})
 		return answer{later: true}

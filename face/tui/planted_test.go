@@ -127,6 +127,6 @@ func TestNothingShownActs(t *testing.T) {
 	m.watch.board.Live, m.watch.board.Batches = []memory.RunInfo{run}, []memory.Batch{batch}
 	page("watch", m)
 	m.openBatch(nasty)
-	m.Update(batchMsg{all: standing})
+	m.Update(batchMsg{standing: standing})
 	page("batch", m)
 }

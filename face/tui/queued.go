@@ -81,7 +81,7 @@ func (m *model) decideQueued(id plan.RunID, of queuedJob, given []host.Letter) t
 				return doneMsg{err: fmt.Errorf("decide: %w", err)}
 			}
 		}
-		return doneMsg{said: "Decided. The next worker that is free goes on with job " + of.id + "."}
+		return doneMsg{text: "Decided. The next worker that is free goes on with job " + of.id + "."}
 	}
 }
 
@@ -98,7 +98,7 @@ func (m *model) sendQueued(v *view, l host.Letter) tea.Cmd {
 				err:   err,
 			}
 		case again:
-			return doneMsg{said: "The next worker that is free goes on with job " + v.job.id + "."}
+			return doneMsg{text: "The next worker that is free goes on with job " + v.job.id + "."}
 		}
 		return doneMsg{}
 	}

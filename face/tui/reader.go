@@ -39,7 +39,7 @@ func read(title, text string, form story.Form, err error) tea.Msg {
 	case err != nil:
 		return doneMsg{err: err}
 	case strings.TrimSpace(text) == "":
-		return doneMsg{said: title + ": there is nothing."}
+		return doneMsg{text: title + ": there is nothing."}
 	}
 	return readMsg{title: title, text: text, form: form}
 }

@@ -100,12 +100,12 @@ func (m *model) stepWords(s story.Step, now time.Time) string {
 	if s.Attempt > 1 {
 		name += fmt.Sprintf(" %d", s.Attempt)
 	}
-	took := s.Took
+	elapsed := s.Took
 	if s.Mood == story.Running {
-		took += now.Sub(s.Began)
+		elapsed += now.Sub(s.Began)
 		name = t.Bold.Render(name)
 	}
-	return style.Render(sign) + " " + name + " " + t.Dim.Render(amount.Clock(took))
+	return style.Render(sign) + " " + name + " " + t.Dim.Render(amount.Clock(elapsed))
 }
 
 // shortSteps are the phases where there is little room: the one that works by its name.
@@ -205,8 +205,8 @@ func (m *model) activity(v *view, now time.Time) string {
 	}
 	spin := []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	frame := spin[int(now.Sub(s.Began)/(250*time.Millisecond))%len(spin)]
-	label, what, since, until := s.Activity()
-	words := strings.TrimSpace(label + " " + what)
+	label, detail, since, until := s.Activity()
+	words := strings.TrimSpace(label + " " + detail)
 	if n := s.Busy(); n > 1 {
 		words = fmt.Sprintf("%s (+%d)", words, n-1)
 	}
@@ -230,8 +230,8 @@ func (m *model) activity(v *view, now time.Time) string {
 
 // totals are the last rows: what the run has used, and how to see the keys.
 func (m *model) totals(v *view, now time.Time) []string {
-	const saidFor = 8 * time.Second // then what the run uses is of more interest
-	if rows := m.statusRows(); len(rows) > 0 && (m.isBad || now.Sub(m.saidAt) < saidFor) {
+	const statusFor = 8 * time.Second // then what the run uses is of more interest
+	if rows := m.statusRows(); len(rows) > 0 && (m.isBad || now.Sub(m.statusAt) < statusFor) {
 		return rows
 	}
 	s, t := v.story, m.theme

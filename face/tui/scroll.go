@@ -49,8 +49,8 @@ func (s *scroll) isOpen(b *story.Block) bool {
 // rows are those of a block. One that runs is drawn anew for its clock.
 func (s *scroll) rows(b *story.Block, now time.Time) []string {
 	open := s.isOpen(b)
-	if was, ok := s.drawn[b]; ok && b.Done() && was.version == b.Version && was.width == s.width && was.open == open {
-		return was.rows
+	if d, ok := s.drawn[b]; ok && b.Done() && d.version == b.Version && d.width == s.width && d.open == open {
+		return d.rows
 	}
 	const most = 4096 // blocks that are kept; more than are seen for a while
 	if len(s.drawn) > most {

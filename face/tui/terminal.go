@@ -11,25 +11,25 @@ import (
 // Terminal is a terminal as it was before anything was drawn on it.
 type Terminal struct {
 	in, out *os.File
-	was     *term.State
+	state   *term.State
 }
 
 // OpenTerminal remembers how a terminal is set.
 func OpenTerminal(in, out *os.File) *Terminal {
-	was, err := term.GetState(int(in.Fd()))
+	state, err := term.GetState(int(in.Fd()))
 	if err != nil {
-		was = nil
+		state = nil
 	}
-	return &Terminal{in: in, out: out, was: was}
+	return &Terminal{in: in, out: out, state: state}
 }
 
 // Restore sets a terminal as it was, for a process that ends at once. One that takes no
 // output does not hold it up.
 func (t *Terminal) Restore() {
-	if t.was == nil {
+	if t.state == nil {
 		return
 	}
-	_ = term.Restore(int(t.in.Fd()), t.was) // the process ends, whatever comes of it
+	_ = term.Restore(int(t.in.Fd()), t.state) // the process ends, whatever comes of it
 	written := make(chan struct{})
 	go func() {
 		_, _ = t.out.WriteString(

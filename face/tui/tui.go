@@ -113,7 +113,7 @@ type model struct {
 	windows       map[string]int64
 	reader        *reader
 	status        string // a word about what was done last
-	saidAt        time.Time
+	statusAt      time.Time
 	isBad         bool      // the word is about something that failed
 	runWish       runWish   // what the next run is started with
 	leaving       time.Time // when the person first wished to
@@ -166,7 +166,7 @@ type (
 	frameMsg struct{}  // something has come in a feed
 	tickMsg  time.Time // a clock that is shown goes on
 	doneMsg  struct {  // something that was asked for is done
-		said string
+		text string
 		err  error
 		then func() tea.Cmd
 	}
@@ -281,7 +281,7 @@ func (m *model) show(msg readMsg) tea.Cmd {
 
 // done tells what came of something that was asked for.
 func (m *model) done(msg doneMsg) tea.Cmd {
-	m.say(msg.said)
+	m.say(msg.text)
 	if msg.err != nil {
 		m.fail(msg.err)
 		return nil
@@ -322,7 +322,7 @@ func (m *model) drain() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-func (m *model) say(text string) { m.status, m.isBad, m.saidAt = clean(text), false, m.Now() }
+func (m *model) say(text string) { m.status, m.isBad, m.statusAt = clean(text), false, m.Now() }
 
 func (m *model) fail(err error) { m.status, m.isBad = clean(errorText(err)), true }
 

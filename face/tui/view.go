@@ -231,7 +231,7 @@ func (m *model) readWaiting(ctx context.Context, v *view) {
 // drainView takes what has come of a run.
 func (m *model) drainView(v *view) tea.Cmd {
 	var cmds []tea.Cmd
-	was := v.mark()
+	mark := v.mark()
 	for _, item := range v.feed.take() {
 		switch item := item.(type) {
 		case plan.Event:
@@ -264,7 +264,7 @@ func (m *model) drainView(v *view) tea.Cmd {
 	v.scroll.blocks = v.story.Blocks
 	m.askOfJournal(v)
 	cmds = append(cmds, m.findWindow(v.story), m.sendEarly(v))
-	if !v.isDriven() && v.mark() != was {
+	if !v.isDriven() && v.mark() != mark {
 		cmds = append(cmds, m.notify(v))
 	}
 	return tea.Batch(cmds...)

@@ -91,7 +91,7 @@ func (m *model) toWatch() tea.Cmd {
 // watchPage shows what waits, what goes on, batches, and what is parked.
 func (m *model) watchPage() []string {
 	t, w, now := m.theme, &m.watch, m.Now()
-	all := w.all()
+	items := w.all()
 	rows := []string{t.Accent.Render("plan") + "  " + t.Bold.Render("all that goes on here"), ""}
 	n, at := 0, 0
 	list := func(title string, runs []memory.RunInfo) {
@@ -125,7 +125,7 @@ func (m *model) watchPage() []string {
 	switch {
 	case !w.loaded:
 		rows = append(rows, t.Dim.Render("  reading …"))
-	case len(all) == 0 && len(w.board.Batches) == 0:
+	case len(items) == 0 && len(w.board.Batches) == 0:
 		rows = append(rows, t.Dim.Render("  Nothing goes on, and nothing waits."))
 	}
 	if from := at - (m.height - 6); from > 0 {
@@ -147,20 +147,20 @@ func (m *model) batchRow(b memory.Batch, picked bool, now time.Time) string {
 }
 
 func (m *model) watchKey(name string) tea.Cmd {
-	all := m.watch.all()
+	items := m.watch.all()
 	m.say("")
 	switch name {
 	case "up", "k":
 		m.watch.picked = max(0, m.watch.picked-1)
 	case "down", "j":
-		m.watch.picked = max(0, min(len(all)-1, m.watch.picked+1))
+		m.watch.picked = max(0, min(len(items)-1, m.watch.picked+1))
 	case "enter":
 		switch at := m.watch.picked; {
-		case at >= len(all):
-		case all[at].batch != "":
-			return m.openBatch(all[at].batch)
+		case at >= len(items):
+		case items[at].batch != "":
+			return m.openBatch(items[at].batch)
 		default:
-			return m.openRun(all[at].run)
+			return m.openRun(items[at].run)
 		}
 	case "?":
 		return m.help(nil, "")

@@ -82,22 +82,22 @@ func (b *Batches) find(ctx context.Context, prefix string) (*memory.DB, memory.B
 	if err != nil {
 		return nil, memory.Batch{}, err
 	}
-	found, err := db.Batch(ctx, prefix)
+	stored, err := db.Batch(ctx, prefix)
 	if errors.Is(err, memory.ErrNoBatch) {
 		err = hint.Wrap(err,
 			"`plan batch list` shows all batches; any beginning of an id that fits only one will do.")
 	}
-	return db, found, err
+	return db, stored, err
 }
 
 // findJobs finds a batch, and its jobs in the order of their list.
 func (b *Batches) findJobs(ctx context.Context, prefix string) (*memory.DB, memory.Batch, []memory.Job, error) {
-	db, found, err := b.find(ctx, prefix)
+	db, stored, err := b.find(ctx, prefix)
 	if err != nil {
-		return nil, found, nil, err
+		return nil, stored, nil, err
 	}
-	jobs, err := db.Jobs(ctx, found.ID)
-	return db, found, jobs, err
+	jobs, err := db.Jobs(ctx, stored.ID)
+	return db, stored, jobs, err
 }
 
 // requireKnown refuses the name of a job that a batch does not have.

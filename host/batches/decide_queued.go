@@ -120,8 +120,8 @@ func (q *Queued) Decide(ctx context.Context, prefix, job string, d host.Decision
 	if err != nil {
 		return "", "", fmt.Errorf("encode the decision: %w", err)
 	}
-	done, err := q.store.Decide(ctx, b.ID, w.stored, letter)
-	if err == nil && !done {
+	accepted, err := q.store.Decide(ctx, b.ID, w.stored, letter)
+	if err == nil && !accepted {
 		err = fmt.Errorf("job %s does not wait any more: another decision was faster", w.Job)
 	}
 	return b.ID, w.Job, err

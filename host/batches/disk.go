@@ -57,9 +57,9 @@ func (f fullDisks) home() bool {
 
 // String says it in one line.
 func (f fullDisks) String() string {
-	var said []string
+	var disks []string
 	for _, d := range f {
-		said = append(said, fmt.Sprintf("the disk that holds %s is full (%d KiB left)", d.place, d.left>>10))
+		disks = append(disks, fmt.Sprintf("the disk that holds %s is full (%d KiB left)", d.place, d.left>>10))
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(disks, "; ")
 }

@@ -252,7 +252,7 @@ func (b *Batches) schedule(
 		Window:  limiter.Window,
 	})
 	defer inBackground(ctx, func(ctx context.Context) { inboxes.Work(ctx, db) })()
-	all := &host.Shared{
+	common := &host.Shared{
 		HTTP:    &http.Client{Transport: transport},
 		Limit:   limiter.Model,
 		Inboxes: inboxes,
@@ -270,7 +270,7 @@ func (b *Batches) schedule(
 			options: o,
 			view:    view,
 			plan:    shared,
-			shared:  func(batch.Try) *host.Shared { return all },
+			shared:  func(batch.Try) *host.Shared { return common },
 			spend:   func(_ batch.Try, u plan.UsageReport) { budget.Spend(u.Usage, u.CostUSD) },
 		},
 		Workers:  min(workers, max(stored.Jobs[memory.JobQueued], 1)),

@@ -19,14 +19,14 @@ type Everywhere struct {
 // List lists all batches, newest first. Where the queue cannot be read, those of the home
 // are there beside the error.
 func (e Everywhere) List(ctx context.Context) ([]Batch, error) {
-	all, err := e.Home.List(ctx)
+	list, err := e.Home.List(ctx)
 	if err != nil || e.Queue == nil {
-		return all, err
+		return list, err
 	}
 	queued, err := e.Queue.List(ctx)
-	all = append(all, queued...)
-	slices.SortStableFunc(all, func(a, b Batch) int { return cmp.Compare(b.ID, a.ID) })
-	return all, err
+	list = append(list, queued...)
+	slices.SortStableFunc(list, func(a, b Batch) int { return cmp.Compare(b.ID, a.ID) })
+	return list, err
 }
 
 // Show says how a batch and its jobs stand.

@@ -35,14 +35,14 @@ func (q *Queued) GC(ctx context.Context, after time.Duration, dryRun bool) (done
 		return done, err
 	}
 	for _, b := range over {
-		gone := true
+		removed := true
 		if !dryRun {
-			gone, err = q.store.Remove(ctx, b.ID)
+			removed, err = q.store.Remove(ctx, b.ID)
 		}
 		if err != nil {
 			return done, err
 		}
-		if gone {
+		if removed {
 			done.Removed = append(done.Removed, OldBatch{b.ID, b.Name, b.Jobs})
 		}
 	}

@@ -80,20 +80,20 @@ func (b *Batches) Publish(ctx context.Context, prefix string, p Publish) ([]Publ
 	if err != nil {
 		return nil, err
 	}
-	db, found, err := b.find(ctx, prefix)
+	db, stored, err := b.find(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
-	release, err := db.OwnBatch(ctx, publishLock+found.ID)
+	release, err := db.OwnBatch(ctx, publishLock+stored.ID)
 	if err != nil {
 		return nil, fmt.Errorf("another process publishes this batch: %w", err)
 	}
 	defer release() //nolint:errcheck // a lock that is released by the end of the process at the latest
-	jobs, err := db.Jobs(ctx, found.ID)
+	jobs, err := db.Jobs(ctx, stored.ID)
 	if err != nil {
 		return nil, err
 	}
-	if err := requireKnown(found.ID, jobs, p.Only); err != nil {
+	if err := requireKnown(stored.ID, jobs, p.Only); err != nil {
 		return nil, err
 	}
 	jobs = slices.DeleteFunc(jobs, func(j memory.Job) bool {
@@ -168,17 +168,17 @@ func publishEach[J any](
 	began := false
 	trouble := 0
 	for _, j := range jobs {
-		seen, err := look(j)
+		state, err := look(j)
 		if err != nil {
 			return out, err
 		}
-		line, due := seen.line, seen.publish != nil
+		line, due := state.line, state.publish != nil
 		if due {
 			if began && !pause(ctx, interval) {
 				return out, ErrPublishInterrupted
 			}
 			began = true
-			if line, err = seen.now(context.WithoutCancel(ctx)); err != nil {
+			if line, err = state.now(context.WithoutCancel(ctx)); err != nil {
 				return out, err
 			}
 		}

@@ -79,16 +79,16 @@ func (b *Batches) runPublish(
 		Timeout: publishTimeout,
 		Now:     b.host.Now,
 	}
-	seen, left, err := b.publishFrom(ctx, place, how, shell)
+	sealedPlace, left, err := b.publishFrom(ctx, place, how, shell)
 	if err != nil {
 		return refuse(err)
 	}
-	defer seen.Close() //nolint:errcheck // a copy of what git has
+	defer sealedPlace.Close() //nolint:errcheck // a copy of what git has
 	p.HooksLeft = left
 	if err := record(); err != nil {
 		return p, err
 	}
-	res, err := seen.Shell.Run(ctx, sandbox.Command{Line: how.Command, Dir: seen.Dir})
+	res, err := sealedPlace.Shell.Run(ctx, sandbox.Command{Line: how.Command, Dir: sealedPlace.Dir})
 	if err != nil {
 		return refuse(err)
 	}

@@ -32,18 +32,18 @@ func (q *Queued) Publish(ctx context.Context, prefix string, how Publish) ([]Pub
 	if err != nil {
 		return nil, err
 	}
-	found, jobs, err := q.find(ctx, prefix)
+	stored, jobs, err := q.find(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
-	if err := requireQueued(found.ID, jobs, how.Only); err != nil {
+	if err := requireQueued(stored.ID, jobs, how.Only); err != nil {
 		return nil, err
 	}
 	db, err := q.batches.host.DB(ctx)
 	if err != nil {
 		return nil, err
 	}
-	release, err := db.OwnBatch(ctx, publishLock+found.ID)
+	release, err := db.OwnBatch(ctx, publishLock+stored.ID)
 	if err != nil {
 		return nil, fmt.Errorf("another process publishes this batch: %w", err)
 	}
@@ -55,7 +55,7 @@ func (q *Queued) Publish(ctx context.Context, prefix string, how Publish) ([]Pub
 	defer claim.Close()
 	p := &queuePublisher{
 		Queued: q,
-		batch:  found,
+		batch:  stored,
 		how:    how,
 		claim:  claim,
 	}

@@ -47,7 +47,7 @@ func (b *Batches) PublishRun(ctx context.Context, run *engine.Run, p Publish, an
 	if out.Publication, err = publishedBefore(ctx, db, run.ID); err != nil {
 		return out, err
 	}
-	if was := out.Publication; was != nil && (was.State == batch.Published || !p.Retry) {
+	if earlier := out.Publication; earlier != nil && (earlier.State == batch.Published || !p.Retry) {
 		out.Skipped = "not again"
 		return out, nil
 	}

@@ -65,9 +65,9 @@ func (b *Batches) publishFrom(
 
 // beganAt is when a run of this home began, by its id: before it had done anything.
 func beganAt(id plan.RunID) time.Time {
-	made, err := ulid.ParseStrict(string(id))
+	parsed, err := ulid.ParseStrict(string(id))
 	if err != nil {
 		return time.Time{}
 	}
-	return made.Timestamp()
+	return parsed.Timestamp()
 }

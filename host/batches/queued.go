@@ -93,9 +93,9 @@ func (q *Queued) Add(ctx context.Context, n NewBatch) (string, error) {
 
 // List lists the batches of the queue, newest first.
 func (q *Queued) List(ctx context.Context) ([]Batch, error) {
-	all, jobs, err := q.readAll(ctx)
-	out := make([]Batch, 0, len(all))
-	for _, b := range all {
+	batches, jobs, err := q.readAll(ctx)
+	out := make([]Batch, 0, len(batches))
+	for _, b := range batches {
 		if err != nil {
 			return nil, err
 		}
@@ -132,9 +132,9 @@ const queueAnswer = 5 * time.Second
 func (q *Queued) Open(ctx context.Context, most int) ([]memory.Batch, error) {
 	ctx, cancel := context.WithTimeout(ctx, queueAnswer)
 	defer cancel()
-	all, err := q.List(ctx)
+	list, err := q.List(ctx)
 	var out []memory.Batch
-	for _, b := range all {
+	for _, b := range list {
 		if b.State == Done || len(out) >= most {
 			continue
 		}
@@ -161,11 +161,11 @@ func (q *Queued) Show(ctx context.Context, prefix string) (Standing, error) {
 		s, _, err := q.status(ctx, prefix)
 		return s, err
 	}
-	all, jobs, err := q.readAll(ctx)
+	batches, jobs, err := q.readAll(ctx)
 	if err != nil {
 		return Standing{}, err
 	}
-	b, err := nats.Find(all, prefix)
+	b, err := nats.Find(batches, prefix)
 	if err != nil {
 		return Standing{}, err
 	}
@@ -219,16 +219,16 @@ func (q *Queued) standing(ctx context.Context, b nats.Batch, jobs []*queuedJob) 
 		ExitCode: plan.ExitOK,
 	}}
 	s.Jobs = make([]Job, 0, len(jobs))
-	for _, told := range jobs {
-		j := told.Job // a view keeps what was told
-		published, err := q.publicationOf(ctx, told.stored)
+	for _, queued := range jobs {
+		j := queued.Job // a view keeps what was told
+		published, err := q.publicationOf(ctx, queued.stored)
 		if err != nil {
 			return s, err
 		}
 		j.Published = published
 		s.Counts[j.State]++
-		s.CostUSD += told.report.CostUSD
-		s.Tokens += told.report.Tokens
+		s.CostUSD += queued.report.CostUSD
+		s.Tokens += queued.report.Tokens
 		if j.Ended != nil && j.Ended.After(s.Updated) {
 			s.Updated = *j.Ended
 		}

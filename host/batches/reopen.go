@@ -44,11 +44,11 @@ func (b *Batches) reopen(
 	change Change,
 	requeue func(context.Context, *memory.DB, *memory.Batch) error,
 ) (id string, err error) {
-	db, found, err := b.find(ctx, prefix)
+	db, stored, err := b.find(ctx, prefix)
 	if err != nil {
 		return "", err
 	}
-	settings, err := settingsOf(found)
+	settings, err := settingsOf(stored)
 	if err != nil {
 		return "", err
 	}
@@ -57,20 +57,20 @@ func (b *Batches) reopen(
 			return "", err
 		}
 	}
-	if held, ok := db.BatchHolder(found.ID); ok {
+	if held, ok := db.BatchHolder(stored.ID); ok {
 		return "", hint.New(
-			fmt.Sprintf("batch %s is driven by process %d", found.ID, held.PID),
-			"Watch it with `plan batch status "+found.ID+"`.",
+			fmt.Sprintf("batch %s is driven by process %d", stored.ID, held.PID),
+			"Watch it with `plan batch status "+stored.ID+"`.",
 		)
 	}
-	if err := requeue(ctx, db, &found); err != nil {
+	if err := requeue(ctx, db, &stored); err != nil {
 		return "", err
 	}
 	data, err := json.Marshal(settings)
 	if err != nil {
 		return "", fmt.Errorf("encode how the batch is driven: %w", err)
 	}
-	return found.ID, db.ChangeBatch(ctx, found.ID, data, found.MaxStarts)
+	return stored.ID, db.ChangeBatch(ctx, stored.ID, data, stored.MaxStarts)
 }
 
 func requeueParked(ctx context.Context, db *memory.DB, found *memory.Batch) error {
@@ -119,12 +119,12 @@ func requeueEnded(ctx context.Context, db *memory.DB, id string, only []string) 
 // are named, and their runs, for good. Runs that another process drives are asked
 // to stop. It returns the id of the batch and how many jobs were cancelled.
 func (b *Batches) Cancel(ctx context.Context, prefix string, only []string) (id string, jobs int, err error) {
-	db, found, before, err := b.findJobs(ctx, prefix)
+	db, stored, before, err := b.findJobs(ctx, prefix)
 	if err != nil {
 		return "", 0, err
 	}
 	open := []memory.JobState{memory.JobQueued, memory.JobRunning, memory.JobParked}
-	n, err := db.SetJobStates(ctx, found.ID, memory.JobCancelled, open, only, false)
+	n, err := db.SetJobStates(ctx, stored.ID, memory.JobCancelled, open, only, false)
 	if err != nil {
 		return "", 0, err
 	}
@@ -136,5 +136,5 @@ func (b *Batches) Cancel(ctx context.Context, prefix string, only []string) (id 
 			b.host.Note(fmt.Sprintf("job %s: %v", j.ID, err))
 		}
 	}
-	return found.ID, int(n), nil
+	return stored.ID, int(n), nil
 }

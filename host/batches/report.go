@@ -19,11 +19,11 @@ const maxDiff = 64 << 10
 
 // Report collects what came of a batch from the journals of its runs.
 func (b *Batches) Report(ctx context.Context, prefix string) (batch.Report, error) {
-	db, found, jobs, err := b.findJobs(ctx, prefix)
+	db, stored, jobs, err := b.findJobs(ctx, prefix)
 	if err != nil {
 		return batch.Report{}, err
 	}
-	s := standingOf(db, found, jobs)
+	s := standingOf(db, stored, jobs)
 	r := batch.Report{
 		ID:      s.ID,
 		State:   string(s.State),

@@ -161,15 +161,15 @@ func (s *sharedPlan) isMadeBy(job string) bool { return s != nil && job == s.job
 // Decide decides about the plan that a batch shares and that waits for a person,
 // and returns the id of the batch, which can be resumed then.
 func (b *Batches) Decide(ctx context.Context, prefix string, d host.Decision) (id string, err error) {
-	_, found, jobs, err := b.findJobs(ctx, prefix)
+	_, stored, jobs, err := b.findJobs(ctx, prefix)
 	if err != nil {
 		return "", err
 	}
-	name := planJobOf(found)
+	name := planJobOf(stored)
 	at := slices.IndexFunc(jobs, func(j memory.Job) bool { return j.ID == name })
 	if at < 0 {
 		return "", hint.New(
-			fmt.Sprintf("batch %s shares no plan", found.ID),
+			fmt.Sprintf("batch %s shares no plan", stored.ID),
 			"A single job is decided about with `plan approve RUN` or `plan deny RUN`.",
 		)
 	}
@@ -182,10 +182,10 @@ func (b *Batches) Decide(ctx context.Context, prefix string, d host.Decision) (i
 	}
 	if d.Call == "" {
 		return "", hint.New(
-			fmt.Sprintf("no plan of batch %s waits to be approved", found.ID),
-			"`plan batch show "+found.ID+"` says how it stands.",
+			fmt.Sprintf("no plan of batch %s waits to be approved", stored.ID),
+			"`plan batch show "+stored.ID+"` says how it stands.",
 		)
 	}
 	_, err = b.host.Decide(ctx, run, d)
-	return found.ID, err
+	return stored.ID, err
 }

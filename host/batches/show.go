@@ -80,12 +80,12 @@ func (b *Batches) List(ctx context.Context) ([]Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := db.Batches(ctx, "")
+	list, err := db.Batches(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Batch, 0, len(all))
-	for _, stored := range all {
+	out := make([]Batch, 0, len(list))
+	for _, stored := range list {
 		var jobs []memory.Job
 		if planJobOf(stored) != "" { // only then its exit code is a matter of single jobs
 			if jobs, err = db.Jobs(ctx, stored.ID); err != nil {
@@ -99,11 +99,11 @@ func (b *Batches) List(ctx context.Context) ([]Batch, error) {
 
 // Show says how a batch and its jobs stand.
 func (b *Batches) Show(ctx context.Context, prefix string) (Standing, error) {
-	db, found, jobs, err := b.findJobs(ctx, prefix)
+	db, stored, jobs, err := b.findJobs(ctx, prefix)
 	if err != nil {
 		return Standing{}, err
 	}
-	out := standingOf(db, found, jobs)
+	out := standingOf(db, stored, jobs)
 	return out, noteGoneOn(ctx, db, out.Jobs)
 }
 

@@ -220,18 +220,18 @@ func (t *takeover) Append(ctx context.Context, p memory.Part, b worktree.Bundle)
 			part.Took = append(part.Took, place)
 		}
 	}
-	letters, done, err := t.journal.Append(t.ctx, part) //nolint:contextcheck // the try ends it, and nothing else
+	letters, appended, err := t.journal.Append(t.ctx, part) //nolint:contextcheck // the try ends it, and nothing else
 	if err != nil {
-		if gone := new(nats.UnreachableError); errors.As(err, &gone) {
+		if unreachable := new(nats.UnreachableError); errors.As(err, &unreachable) {
 			t.cut = true
-			return fmt.Errorf("%w: %w", host.ErrUnreachable, gone.Err)
+			return fmt.Errorf("%w: %w", host.ErrUnreachable, unreachable.Err)
 		}
 		return err
 	}
-	if err := t.deliver(ctx, letters); err != nil && !done {
+	if err := t.deliver(ctx, letters); err != nil && !appended {
 		return err
 	}
-	if !done {
+	if !appended {
 		t.told = false
 		return memory.ErrTold
 	}

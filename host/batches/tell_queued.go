@@ -55,12 +55,12 @@ func (q *Queued) Tell(ctx context.Context, name string, l host.Letter) (run plan
 
 // jobOf finds the job of a run that is named as other commands name runs.
 func (q *Queued) jobOf(ctx context.Context, name string) (of string, job nats.Job, err error) {
-	all, err := q.store.Batches(ctx)
+	list, err := q.store.Batches(ctx)
 	if err != nil {
 		return "", job, err
 	}
-	found := 0
-	for _, b := range all {
+	matches := 0
+	for _, b := range list {
 		jobs, err := q.store.Jobs(ctx, b.ID)
 		if err != nil {
 			return "", job, err
@@ -68,17 +68,17 @@ func (q *Queued) jobOf(ctx context.Context, name string) (of string, job nats.Jo
 		for _, j := range jobs {
 			if memory.Names(name, j.Run) {
 				of, job = b.ID, j
-				found++
+				matches++
 			}
 		}
 	}
-	switch found {
+	switch matches {
 	case 0:
 		return "", job, fmt.Errorf("no job in the queue has the run %q", name)
 	case 1:
 		return of, job, nil
 	}
-	return "", job, fmt.Errorf("%q fits the runs of %d jobs, give more letters", name, found)
+	return "", job, fmt.Errorf("%q fits the runs of %d jobs, give more letters", name, matches)
 }
 
 // bindAnswer makes a letter the answer to the question that a job waits with, and guidance

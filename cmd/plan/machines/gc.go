@@ -37,12 +37,12 @@ or was begun anew. What waits, runs, is parked or is being published stays.`,
 			ctx, release := p.interruptible(cmd.Context())
 			defer release()
 			return p.with(ctx, url, func(q *batches.Queued) error {
-				done, err := q.GC(ctx, after, dryRun)
-				if err != nil && len(done.Removed) == 0 {
+				collected, err := q.GC(ctx, after, dryRun)
+				if err != nil && len(collected.Removed) == 0 {
 					return err
 				}
-				text := func(w io.Writer) error { return render.QueueCollected(w, done) }
-				return errors.Join(p.answer(done, text), err)
+				text := func(w io.Writer) error { return render.QueueCollected(w, collected) }
+				return errors.Join(p.answer(collected, text), err)
 			})
 		},
 	}

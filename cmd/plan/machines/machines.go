@@ -29,7 +29,7 @@ type Program struct {
 	out           io.Writer
 	view          func() *render.BatchView
 	answer        func(document any, text func(io.Writer) error) error
-	said          func(id plan.RunID, what string) error
+	confirm       func(id plan.RunID, what string) error
 	interruptible func(context.Context) (context.Context, func())
 	note          func(text string)
 }
@@ -40,7 +40,7 @@ func New(
 	out io.Writer,
 	view func() *render.BatchView,
 	answer func(document any, text func(io.Writer) error) error,
-	said func(id plan.RunID, what string) error,
+	confirm func(id plan.RunID, what string) error,
 	interruptible func(context.Context) (context.Context, func()),
 	note func(text string),
 ) Program {
@@ -49,7 +49,7 @@ func New(
 		out:           out,
 		view:          view,
 		answer:        answer,
-		said:          said,
+		confirm:       confirm,
 		interruptible: interruptible,
 		note:          note,
 	}
@@ -172,7 +172,7 @@ func (p Program) Add(cmd *cobra.Command, url string, add batches.NewBatch) error
 		if err != nil {
 			return err
 		}
-		return p.said(plan.RunID(id), render.Count(len(add.Jobs), "job")+" queued")
+		return p.confirm(plan.RunID(id), render.Count(len(add.Jobs), "job")+" queued")
 	})
 }
 
@@ -195,12 +195,12 @@ func AddFlag(cmd *cobra.Command, url *string) {
 // List gives `plan batch list` --queue.
 func (p Program) List(cmd *cobra.Command) *cobra.Command {
 	return p.at(cmd, nil, func(ctx context.Context, q *batches.Queued, _ []string) error {
-		all, err := q.List(ctx)
+		list, err := q.List(ctx)
 		if err != nil {
 			return err
 		}
-		return p.answer(all, func(w io.Writer) error {
-			return render.UnlessReaderLeft(render.Batches(w, all, p.host.Now()))
+		return p.answer(list, func(w io.Writer) error {
+			return render.UnlessReaderLeft(render.Batches(w, list, p.host.Now()))
 		})
 	})
 }
@@ -253,7 +253,7 @@ func (p Program) Cancel(cmd *cobra.Command) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.said(plan.RunID(id), render.Count(n, "job")+" cancelled")
+		return p.confirm(plan.RunID(id), render.Count(n, "job")+" cancelled")
 	})
 }
 
@@ -267,10 +267,10 @@ func (p Program) Export(cmd *cobra.Command) *cobra.Command {
 			return hint.Usage("with --queue the branches are on the workers: write patches with --patches DIR, " +
 				"and bring one to a clone with git apply --3way")
 		}
-		all, err := q.ExportPatches(ctx, strings.Join(args, ""), dir, every)
-		if all == nil {
+		exported, err := q.ExportPatches(ctx, strings.Join(args, ""), dir, every)
+		if exported == nil {
 			return err
 		}
-		return errors.Join(err, p.answer(all, func(w io.Writer) error { return render.JobsExported(w, all) }))
+		return errors.Join(err, p.answer(exported, func(w io.Writer) error { return render.JobsExported(w, exported) }))
 	})
 }

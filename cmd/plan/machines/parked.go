@@ -29,7 +29,7 @@ func (p Program) Resume(cmd *cobra.Command) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.said(plan.RunID(id), render.Count(n, "job")+" queued again")
+		return p.confirm(plan.RunID(id), render.Count(n, "job")+" queued again")
 	})
 }
 
@@ -41,11 +41,11 @@ func (p Program) Tell(cmd *cobra.Command, letter func(text []string) host.Letter
 		if err != nil {
 			return err
 		}
-		what := "it is in the queue for the worker that has the run"
+		outcome := "it is in the queue for the worker that has the run"
 		if again {
-			what = "answered; its job is queued again"
+			outcome = "answered; its job is queued again"
 		}
-		return p.said(run, what)
+		return p.confirm(run, outcome)
 	})
 }
 
@@ -86,7 +86,7 @@ func (p Program) Retry(cmd *cobra.Command) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.said(plan.RunID(id), render.Count(n, "job")+" queued again")
+		return p.confirm(plan.RunID(id), render.Count(n, "job")+" queued again")
 	})
 }
 
@@ -141,7 +141,7 @@ func (p Program) Decide(
 		if err != nil {
 			return err
 		}
-		return p.said(plan.RunID(id), "it is decided; job "+decided+" is queued again")
+		return p.confirm(plan.RunID(id), "it is decided; job "+decided+" is queued again")
 	})
 	fl := cmd.Flags()
 	fl.StringVar(&job, "job", "", "with --queue: the job `ID` that is meant, where several wait")
