@@ -10,6 +10,7 @@ import (
 
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/loop/looptest"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 func TestConformance(t *testing.T) {
@@ -21,8 +22,8 @@ func TestConformance(t *testing.T) {
 func play(t *testing.T, s looptest.Scenario) loop.Model {
 	t.Helper()
 	p := &player{scenario: s, struck: map[int]int{}}
-	f := serve(t, func(w http.ResponseWriter, r *http.Request, _ int, body string) { p.play(t, w, r, body) })
-	client := f.client(t)
+	f := wiretest.Serve(t, func(w http.ResponseWriter, r *http.Request, _ int, body string) { p.play(t, w, r, body) })
+	client := clientOf(t, f)
 	t.Cleanup(client.Close)
 	return client
 }

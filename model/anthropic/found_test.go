@@ -51,8 +51,8 @@ const (
 func TestFoundToolsAreDeferred(t *testing.T) {
 	t.Parallel()
 	for _, takes := range []bool{true, false} {
-		f := serveText(t, begun+words(0, "ok")+ended("end_turn"))
-		client := f.client(t, func(c *anthropic.Config) {
+		f := wiretest.ServeText(t, wiretest.EventStream, begun+words(0, "ok")+ended("end_turn"))
+		client := clientOf(t, f, func(c *anthropic.Config) {
 			c.Caps = func(string) anthropic.Caps { return anthropic.Caps{TakesFound: takes} }
 		})
 		if _, err := client.Generate(t.Context(), afterSearch(), nil); err != nil {
@@ -71,7 +71,7 @@ func TestFoundToolsAreDeferred(t *testing.T) {
 // TestFoundToolsThatAreRefused: a server that does not know them after all is sent the text.
 func TestFoundToolsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	f := serve(t, func(w http.ResponseWriter, r *http.Request, _ int, body string) {
+	f := wiretest.Serve(t, func(w http.ResponseWriter, r *http.Request, _ int, body string) {
 		if strings.Contains(body, "defer_loading") {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"type":"error","error":{"type":"invalid_request_error",` +
@@ -80,7 +80,7 @@ func TestFoundToolsThatAreRefused(t *testing.T) {
 		}
 		wiretest.Text(wiretest.EventStream, begun+words(0, "ok")+ended("end_turn"))(w, r, 0, body)
 	})
-	client := f.client(t, func(c *anthropic.Config) {
+	client := clientOf(t, f, func(c *anthropic.Config) {
 		c.Caps = func(string) anthropic.Caps { return anthropic.Caps{TakesFound: true} }
 	})
 	answer, err := client.Generate(t.Context(), afterSearch(), nil)

@@ -15,33 +15,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a server for clients of the wire.
-type fake struct{ *wiretest.Server }
-
-func serve(t testing.TB, handle wiretest.Handler) *fake {
+// clientOf makes a client for a server.
+func clientOf(t testing.TB, s *wiretest.Server, change ...func(*anthropic.Config)) *wire.Client {
 	t.Helper()
-	return &fake{wiretest.Serve(t, handle)}
-}
-
-// serveText starts a server that answers every request with text.
-func serveText(t testing.TB, text string) *fake {
-	t.Helper()
-	return serve(t, wiretest.Text(wiretest.EventStream, text))
-}
-
-// client makes a client for the server.
-func (f *fake) client(t testing.TB, change ...func(*anthropic.Config)) *wire.Client {
-	t.Helper()
-	cfg := anthropic.Config{Config: f.Config()}
+	cfg := anthropic.Config{Config: s.Config()}
 	cfg.Provider = "house"
-	for _, c := range change {
-		c(&cfg)
-	}
-	client, err := anthropic.New(cfg)
-	if err != nil {
-		t.Fatalf("New: %v", err)
-	}
-	return client
+	return wiretest.Open(t, anthropic.New, cfg, change...)
 }
 
 func withKey(key string) func(*anthropic.Config) {

@@ -21,9 +21,9 @@ type refusal struct{ has, says string }
 
 // refusing starts a server that refuses what its rules say, the first that fits
 // first.
-func refusing(t *testing.T, rules ...refusal) *fake {
+func refusing(t *testing.T, rules ...refusal) *wiretest.Server {
 	t.Helper()
-	return serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, body string) {
+	return wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, body string) {
 		for _, r := range rules {
 			if strings.Contains(body, r.has) {
 				w.WriteHeader(http.StatusBadRequest)
@@ -304,7 +304,7 @@ func TestMends(t *testing.T) {
 			if tt.config != nil {
 				config = append(config, tt.config)
 			}
-			client := f.client(t, config...)
+			client := clientOf(t, f, config...)
 			var adjusted []string
 			for n := range 2 {
 				answer, err := client.Generate(t.Context(), req, nil)
@@ -343,9 +343,9 @@ func TestMends(t *testing.T) {
 
 // binding starts a server that looks at whether thinking belongs to its
 // conversation, and can be told to leave it out.
-func binding(t *testing.T) *fake {
+func binding(t *testing.T) *wiretest.Server {
 	t.Helper()
-	return serve(t, func(w http.ResponseWriter, r *http.Request, _ int, body string) {
+	return wiretest.Serve(t, func(w http.ResponseWriter, r *http.Request, _ int, body string) {
 		switch {
 		case strings.Contains(body, dropping) && strings.Contains(
 			r.Header.Get("Anthropic-Beta"),
@@ -364,7 +364,7 @@ func binding(t *testing.T) *fake {
 func TestBetas(t *testing.T) {
 	t.Parallel()
 	f := binding(t)
-	client := f.client(t, func(c *anthropic.Config) { c.Headers = map[string]string{"anthropic-beta": "own-1"} })
+	client := clientOf(t, f, func(c *anthropic.Config) { c.Headers = map[string]string{"anthropic-beta": "own-1"} })
 	req := loop.Call{Model: "claude-fable-5-1", Messages: thought()}
 	if _, err := client.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
@@ -380,8 +380,8 @@ func TestBetas(t *testing.T) {
 // What earlier processes found is known, but not what was about one conversation.
 func TestKnown(t *testing.T) {
 	t.Parallel()
-	f := serveText(t, answered)
-	client := f.client(t, func(c *anthropic.Config) {
+	f := wiretest.ServeText(t, wiretest.EventStream, answered)
+	client := clientOf(t, f, func(c *anthropic.Config) {
 		c.Known = []plan.Adjusted{
 			{Model: "claude-opus-4-7", Part: "thinking.display"},
 			{Model: "claude-opus-4-7", Part: "thinking blocks, for this request"},
@@ -402,7 +402,7 @@ func TestKnown(t *testing.T) {
 // What cannot be mended is said.
 func TestResendHasAnEnd(t *testing.T) {
 	t.Parallel()
-	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+	f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprint(w, `{"error":{"type":"invalid_request_error","message":"thinking: cache_control: effort `+
 			`signature temperature display ttl are all wrong"}}`)
@@ -413,7 +413,7 @@ func TestResendHasAnEnd(t *testing.T) {
 		Messages: thought(),
 		Settings: loop.Settings{Effort: "max", LongCache: true},
 	}
-	_, err := f.client(t).Generate(t.Context(), req, nil)
+	_, err := clientOf(t, f).Generate(t.Context(), req, nil)
 	wiretest.ModelError(t, err, loop.ErrRefused)
 	if f.Count() > 9 {
 		t.Errorf("%d requests", f.Count())
@@ -424,7 +424,7 @@ func TestResendHasAnEnd(t *testing.T) {
 func TestMarksMove(t *testing.T) {
 	t.Parallel()
 	f := refusing(t, refusal{`,"cache_control":{"type":"ephemeral"},"stream"`, noTop})
-	client := f.client(t)
+	client := clientOf(t, f)
 	all := conversation()
 	for n := 1; n <= len(all); n++ {
 		before := f.Count()
@@ -436,8 +436,8 @@ func TestMarksMove(t *testing.T) {
 		if got := strings.Count(body, mark); got < 1 || got > 2 || !json.Valid([]byte(body)) {
 			t.Errorf("%d marks in %s", got, body)
 		}
-		plain := serveText(t, answered)
-		unmarked := plain.client(t, func(c *anthropic.Config) { c.NoCache = true })
+		plain := wiretest.ServeText(t, wiretest.EventStream, answered)
+		unmarked := clientOf(t, plain, func(c *anthropic.Config) { c.NoCache = true })
 		if _, err := unmarked.Generate(t.Context(), loop.Call{Model: "m", Messages: all[:n]}, nil); err != nil {
 			t.Fatal(err)
 		}

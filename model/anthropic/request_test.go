@@ -106,9 +106,9 @@ func TestMessages(t *testing.T) {
 		`{"content":[{"text":"this","type":"text"},{"source":{"data":"AAAA","media_type":"image/png","type":"base64"},"type":"image"},` +
 			`{"text":"(an image of the type image/bmp, which cannot be sent)","type":"text"}],"role":"user"}`,
 	}
-	f := serveText(t, answered)
+	f := wiretest.ServeText(t, wiretest.EventStream, answered)
 	req := loop.Call{Model: "m", System: "be good", Messages: conversation()}
-	if _, err := f.client(t).Generate(t.Context(), req, nil); err != nil {
+	if _, err := clientOf(t, f).Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
 	var raw []json.RawMessage
@@ -149,8 +149,8 @@ func TestWhoSpeaks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := serveText(t, answered)
-			if _, err := f.client(t).Generate(t.Context(), loop.Call{Model: "m", Messages: tt.messages}, nil); err != nil {
+			f := wiretest.ServeText(t, wiretest.EventStream, answered)
+			if _, err := clientOf(t, f).Generate(t.Context(), loop.Call{Model: "m", Messages: tt.messages}, nil); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff("["+tt.want+"]", wiretest.Field(t, f.Body(t, 0), "messages")); diff != "" {
@@ -163,8 +163,8 @@ func TestWhoSpeaks(t *testing.T) {
 // TestBodyExtends checks the contract of loop.Call that prompt caches rest on.
 func TestBodyExtends(t *testing.T) {
 	t.Parallel()
-	f := serveText(t, answered)
-	client := f.client(t)
+	f := wiretest.ServeText(t, wiretest.EventStream, answered)
+	client := clientOf(t, f)
 	all := conversation()
 	previous := ""
 	for n := 1; n <= len(all); n++ {
@@ -292,7 +292,7 @@ func TestBody(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := serveText(t, answered)
+			f := wiretest.ServeText(t, wiretest.EventStream, answered)
 			req := call("hi")
 			if tt.change != nil {
 				tt.change(&req)
@@ -301,7 +301,7 @@ func TestBody(t *testing.T) {
 			if tt.config != nil {
 				config = append(config, tt.config)
 			}
-			client := f.client(t, config...)
+			client := clientOf(t, f, config...)
 			for n := range 2 {
 				if _, err := client.Generate(t.Context(), req, nil); err != nil {
 					t.Fatal(err)
@@ -329,10 +329,10 @@ func TestHeadersAndPath(t *testing.T) {
 		"/api/x/v1":    "/api/x/v1/messages",
 		"/anthropicv1": "/anthropicv1/v1/messages",
 	} {
-		f := serveText(t, answered)
+		f := wiretest.ServeText(t, wiretest.EventStream, answered)
 		req := call("hi")
 		req.Headers = map[string]string{"X-Plan-Run": "01J"}
-		client := f.client(t, withKey("sk-1"), func(c *anthropic.Config) {
+		client := clientOf(t, f, withKey("sk-1"), func(c *anthropic.Config) {
 			c.BaseURL = f.URL + base
 			c.Headers = map[string]string{"Anthropic-Beta": "one,two"}
 		})
@@ -355,11 +355,11 @@ func TestHeadersAndPath(t *testing.T) {
 
 func TestModels(t *testing.T) {
 	t.Parallel()
-	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+	f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 		fmt.Fprint(w, `{"data":[{"type":"model","id":"claude-opus-5","max_input_tokens":1000000,"max_tokens":128000,`+
 			`"capabilities":{"thinking":{"supported":true}}}],"has_more":false}`)
 	})
-	client := f.client(t, func(c *anthropic.Config) { c.BaseURL = f.URL + "/anthropic" })
+	client := clientOf(t, f, func(c *anthropic.Config) { c.BaseURL = f.URL + "/anthropic" })
 	offers, err := client.Models(t.Context())
 	if err != nil || len(offers) != 1 || offers[0].Name != "claude-opus-5" || offers[0].Window != 1000000 {
 		t.Errorf("models = %+v, %v", offers, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/plan-engine/plan/model/anthropic"
 	"github.com/plan-engine/plan/model/scripted"
 	"github.com/plan-engine/plan/model/wire"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // start starts a strict server of the wire, and makes a client for it.
@@ -28,13 +29,7 @@ func start(t *testing.T, s *scripted.Scenario, change ...func(*anthropic.Config)
 	}
 	cfg := anthropic.Config{Config: wire.Config{BaseURL: server.URL(), Provider: "house"}}
 	withKey("sk-scripted")(&cfg)
-	for _, c := range change {
-		c(&cfg)
-	}
-	client, err := anthropic.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := wiretest.Open(t, anthropic.New, cfg, change...)
 	t.Cleanup(func() {
 		client.Close()
 		if err := server.Close(); err != nil {

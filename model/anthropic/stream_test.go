@@ -19,13 +19,13 @@ import (
 // answerOf plays a stream to a client.
 func answerOf(t *testing.T, stream string, change ...func(*loop.Call)) (loop.Answer, []loop.Delta, error) {
 	t.Helper()
-	f := serveText(t, stream)
+	f := wiretest.ServeText(t, wiretest.EventStream, stream)
 	req := call("hi")
 	for _, c := range change {
 		c(&req)
 	}
 	var deltas []loop.Delta
-	client := f.client(t, func(c *anthropic.Config) { c.Structured = wire.StructuredTool })
+	client := clientOf(t, f, func(c *anthropic.Config) { c.Structured = wire.StructuredTool })
 	answer, err := client.Generate(t.Context(), req, func(d loop.Delta) { deltas = append(deltas, d) })
 	return answer, deltas, err
 }
@@ -385,13 +385,13 @@ func TestStatuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(fmt.Sprint(tt.status, " ", tt.message), func(t *testing.T) {
 			t.Parallel()
-			f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+			f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 				w.WriteHeader(tt.status)
 				fmt.Fprintf(w, `{"type":"error","error":{"type":%q,"message":%q},"request_id":"req_1"}`, tt.kind, tt.message)
 			})
 			req := call("hi")
 			req.Settings = loop.Settings{Effort: "high", LongCache: true}
-			_, err := f.client(t).Generate(t.Context(), req, nil)
+			_, err := clientOf(t, f).Generate(t.Context(), req, nil)
 			if me := wiretest.ModelError(t, err, tt.want); me.Window != tt.window || me.Status != tt.status {
 				t.Errorf("window = %d, status = %d", me.Window, me.Status)
 			}
@@ -431,8 +431,8 @@ func TestRoundTrip(t *testing.T) {
 		"other": `{"content":[{"text":"Look.","type":"text"},{"id":"toolu_1","input":{"n":12345678901234567890,"s":"\u00e9"},` +
 			`"name":"read","type":"tool_use"}],"role":"assistant"}`,
 	} {
-		f := serveText(t, answered)
-		if _, err := f.client(t, func(c *anthropic.Config) { c.Provider = provider }).Generate(t.Context(), req, nil); err != nil {
+		f := wiretest.ServeText(t, wiretest.EventStream, answered)
+		if _, err := clientOf(t, f, func(c *anthropic.Config) { c.Provider = provider }).Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(f.Body(t, 0), want) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/anthropic"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 func TestEfforts(t *testing.T) {
@@ -48,8 +49,8 @@ func TestEfforts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.model+" "+tt.effort, func(t *testing.T) {
 			t.Parallel()
-			f := serveText(t, answered)
-			client := f.client(t, func(c *anthropic.Config) { c.MaxOutput = func(string) int64 { return tt.most } })
+			f := wiretest.ServeText(t, wiretest.EventStream, answered)
+			client := clientOf(t, f, func(c *anthropic.Config) { c.MaxOutput = func(string) int64 { return tt.most } })
 			req := call("hi")
 			half := 0.5
 			req.Model, req.Settings = tt.model, loop.Settings{Effort: tt.effort, MaxOutputTokens: tt.limit}

@@ -83,12 +83,12 @@ func TestStatuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+			f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 				w.Header().Set("Location", "/elsewhere")
 				w.WriteHeader(tt.status)
 				fmt.Fprint(w, tt.body)
 			})
-			client := f.client(t)
+			client := clientOf(t, f)
 			for what, err := range map[string]error{
 				"Generate": second(client.Generate(t.Context(), call("hi"), nil)), "Models": second(client.Models(t.Context())),
 			} {
@@ -127,11 +127,11 @@ func TestRetryAfter(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+			f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 				w.Header().Set(tt.header, tt.value)
 				w.WriteHeader(http.StatusTooManyRequests)
 			})
-			client := f.client(t, func(c *chat.Config) { c.Now = func() time.Time { return now } })
+			client := clientOf(t, f, func(c *chat.Config) { c.Now = func() time.Time { return now } })
 			_, err := client.Generate(t.Context(), call("hi"), nil)
 			if me := wiretest.ModelError(t, err, loop.ErrRateLimit); me.RetryAfter != tt.want {
 				t.Errorf("RetryAfter = %s, want %s", me.RetryAfter, tt.want)
@@ -181,7 +181,7 @@ func TestBrokenStreams(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			answer, err := serveText(t, "text/event-stream", tt.raw).client(t).Generate(t.Context(), call("hi"), nil)
+			answer, err := clientOf(t, wiretest.ServeText(t, "text/event-stream", tt.raw)).Generate(t.Context(), call("hi"), nil)
 			me := wiretest.ModelError(t, err, tt.kind)
 			if !strings.Contains(me.Message, tt.message) {
 				t.Errorf("message = %q, want %q in it", me.Message, tt.message)
@@ -197,20 +197,20 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-very-secret-1234"
 	for _, status := range []int{401, 500, 200} {
-		f := serve(t, func(w http.ResponseWriter, r *http.Request, _ int, _ string) {
+		f := wiretest.Serve(t, func(w http.ResponseWriter, r *http.Request, _ int, _ string) {
 			w.WriteHeader(status)
 			fmt.Fprintf(w, "data: {\"error\":\"bad key %s\"}\n\n", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 		})
-		_, err := f.client(t, withKey(secret)).Generate(t.Context(), call("hi"), nil)
+		_, err := clientOf(t, f, withKey(secret)).Generate(t.Context(), call("hi"), nil)
 		if err == nil || strings.Contains(fmt.Sprintf("%v %+v", err, err), secret) || !strings.Contains(err.Error(), "[key]") {
 			t.Errorf("status %d: error = %v, want [key] in it", status, err)
 		}
 	}
-	f := serveText(t, "", sse(stopped))
-	_, err := f.client(t, withKey("two\nlines")).Generate(t.Context(), call("hi"), nil)
+	f := wiretest.ServeText(t, "", sse(stopped))
+	_, err := clientOf(t, f, withKey("two\nlines")).Generate(t.Context(), call("hi"), nil)
 	wiretest.ModelError(t, err, loop.ErrAuth)
 	broken := errors.New("keyring locked")
-	_, err = f.client(t, func(c *chat.Config) {
+	_, err = clientOf(t, f, func(c *chat.Config) {
 		c.Key = func(context.Context) (string, error) { return "", broken }
 	}).Generate(t.Context(), call("hi"), nil)
 	if wiretest.ModelError(t, err, loop.ErrAuth); !errors.Is(err, broken) {

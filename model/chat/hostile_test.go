@@ -48,7 +48,7 @@ func TestTrickle(t *testing.T) {
 	for name, text := range map[string]string{"after the end mark": hello + "data: [DONE]\n\n", "after the reason": hello} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := serve(t, trickle(http.StatusOK, text)).client(t, func(c *chat.Config) { c.Idle = idle })
+			client := clientOf(t, wiretest.Serve(t, trickle(http.StatusOK, text)), func(c *chat.Config) { c.Idle = idle })
 			began := time.Now()
 			answer, err := client.Generate(t.Context(), call("hi"), nil)
 			if took := time.Since(began); err != nil || answer.Message.Text() != "hello" || took > most {
@@ -64,7 +64,7 @@ func TestTrickle(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint("in an error ", status), func(t *testing.T) {
 			t.Parallel()
-			client := serve(t, trickle(status, "what is wrong ")).client(t, func(c *chat.Config) { c.Idle = idle })
+			client := clientOf(t, wiretest.Serve(t, trickle(status, "what is wrong ")), func(c *chat.Config) { c.Idle = idle })
 			began := time.Now()
 			_, err := client.Generate(t.Context(), call("hi"), nil)
 			if me := wiretest.ModelError(t, err, kind); !strings.Contains(me.Message, "what is wrong") ||
@@ -76,7 +76,7 @@ func TestTrickle(t *testing.T) {
 	t.Run("without an end", func(t *testing.T) {
 		t.Parallel()
 		he := "data: " + deltaOf(`{"content":"he"}`, "") + "\n\n"
-		client := serve(t, trickle(http.StatusOK, he)).client(t, func(c *chat.Config) { c.Whole = idle })
+		client := clientOf(t, wiretest.Serve(t, trickle(http.StatusOK, he)), func(c *chat.Config) { c.Whole = idle })
 		_, err := client.Generate(t.Context(), call("hi"), nil)
 		if me := wiretest.ModelError(t, err, loop.ErrIdle); !strings.Contains(me.Message, "timeouts.answer") {
 			t.Errorf("error = %v, want the setting in it", err)
@@ -88,7 +88,7 @@ func TestTrickle(t *testing.T) {
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	const first = 20 * time.Millisecond
-	client := serve(t, hang("")).client(t, func(c *chat.Config) { c.FirstByte = first })
+	client := clientOf(t, wiretest.Serve(t, hang("")), func(c *chat.Config) { c.FirstByte = first })
 	for patience := range 3 {
 		req := call("hi")
 		req.Patience = patience
@@ -134,11 +134,10 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 	for name, answer := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) { answer(w) }).
-				client(t, withKey(key), func(c *chat.Config) {
-					c.Headers = map[string]string{"X-Gateway": header}
-					c.Secrets = []string{header, ""}
-				})
+			client := clientOf(t, wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) { answer(w) }), withKey(key), func(c *chat.Config) {
+				c.Headers = map[string]string{"X-Gateway": header}
+				c.Secrets = []string{header, ""}
+			})
 			_, err := client.Generate(t.Context(), call("hi"), nil)
 			if err == nil {
 				t.Fatal("no error")
@@ -156,10 +155,10 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 // which would be asked for minutes.
 func TestHeaderOfACall(t *testing.T) {
 	t.Parallel()
-	f := serveText(t, "", sse(stopped))
+	f := wiretest.ServeText(t, "", sse(stopped))
 	req := call("hi")
 	req.Headers = map[string]string{"X-Plan-Run": "a\nX-Evil: 1"}
-	_, err := f.client(t).Generate(t.Context(), req, nil)
+	_, err := clientOf(t, f).Generate(t.Context(), req, nil)
 	wiretest.ModelError(t, err, loop.ErrRefused)
 	if f.Count() != 0 {
 		t.Errorf("%d requests, want none", f.Count())
@@ -197,14 +196,14 @@ func TestEndlessRefusals(t *testing.T) {
 	for name, words := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := serve(t, func(w http.ResponseWriter, _ *http.Request, n int, body string) {
+			f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, n int, body string) {
 				if wiretest.Field(t, body, "messages") == "" || wiretest.Field(t, body, "tools") == "" {
 					t.Errorf("request %d lacks what it is about: %s", n, body)
 				}
 				w.WriteHeader(400)
 				fmt.Fprintf(w, `{"error":{"message":%q}}`, words(n))
 			})
-			client := f.client(t)
+			client := clientOf(t, f)
 			req := everything()
 			_, err := client.Generate(t.Context(), req, nil)
 			wiretest.ModelError(t, err, loop.ErrRefused)
@@ -243,7 +242,7 @@ func TestMetadataInAnError(t *testing.T) {
 			`permitted"}]}`: false,
 	}
 	for text, kept := range answers {
-		f := serve(t, func(w http.ResponseWriter, _ *http.Request, n int, _ string) {
+		f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, n int, _ string) {
 			if n == 0 {
 				w.WriteHeader(400)
 				fmt.Fprint(w, text)
@@ -251,7 +250,7 @@ func TestMetadataInAnError(t *testing.T) {
 			}
 			fmt.Fprint(w, sse(stopped))
 		})
-		if _, err := f.client(t).Generate(t.Context(), everything(), nil); err != nil {
+		if _, err := clientOf(t, f).Generate(t.Context(), everything(), nil); err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
@@ -276,8 +275,8 @@ func TestOpaqueCannotInject(t *testing.T) {
 		plan.Message{Role: plan.RoleAssistant, Blocks: []plan.Block{thought, {Type: plan.BlockText, Text: "said"}, made}},
 		plan.Message{Role: plan.RoleTool, Blocks: []plan.Block{{Type: plan.BlockToolResult, Call: "a", Text: "ok"}}},
 	)
-	f := serveText(t, "", sse(stopped))
-	if _, err := f.client(t).Generate(t.Context(), req, nil); err != nil {
+	f := wiretest.ServeText(t, "", sse(stopped))
+	if _, err := clientOf(t, f).Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
 	said := wiretest.Field(t, f.Body(t, 0), "messages")
@@ -294,7 +293,7 @@ func TestOpaqueCannotInject(t *testing.T) {
 		}
 	}
 	// A fork that goes on with another provider is shown none of it.
-	there := f.client(t, func(c *chat.Config) { c.Provider = "there" })
+	there := clientOf(t, f, func(c *chat.Config) { c.Provider = "there" })
 	if _, err := there.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -315,8 +314,8 @@ func TestProvidersOwnBody(t *testing.T) {
 			c.Body[name] = json.RawMessage(value)
 		}
 	}
-	f := serveText(t, "", sse(stopped))
-	client := f.client(t, cfg)
+	f := wiretest.ServeText(t, "", sse(stopped))
+	client := clientOf(t, f, cfg)
 	longer := everything()
 	longer.Messages = append(
 		longer.Messages,

@@ -62,8 +62,8 @@ func TestNetworkFailures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) { hijack(t, w, tt.raw, tt.reset) })
-			_, err := f.client(t).Generate(t.Context(), call("hi"), nil)
+			f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) { hijack(t, w, tt.raw, tt.reset) })
+			_, err := clientOf(t, f).Generate(t.Context(), call("hi"), nil)
 			wiretest.ModelError(t, err, tt.kind)
 			if f.Count() != 1 {
 				t.Errorf("%d requests, want 1", f.Count())
@@ -73,7 +73,7 @@ func TestNetworkFailures(t *testing.T) {
 	t.Run("reset mid-stream", func(t *testing.T) {
 		t.Parallel()
 		seen := make(chan struct{})
-		f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+		f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 			conn, buffered, err := http.NewResponseController(w).Hijack()
 			if err != nil {
 				t.Errorf("hijack: %v", err)
@@ -85,13 +85,13 @@ func TestNetworkFailures(t *testing.T) {
 			<-seen
 			_ = conn.(*net.TCPConn).SetLinger(0)
 		})
-		_, err := f.client(t).Generate(t.Context(), call("hi"), func(loop.Delta) { close(seen) })
+		_, err := clientOf(t, f).Generate(t.Context(), call("hi"), func(loop.Delta) { close(seen) })
 		wiretest.ModelError(t, err, loop.ErrServed)
 	})
 	t.Run("nobody listens", func(t *testing.T) {
 		t.Parallel()
-		f := serveText(t, "", "")
-		client := f.client(t)
+		f := wiretest.ServeText(t, "", "")
+		client := clientOf(t, f)
 		f.Close()
 		_, err := client.Generate(t.Context(), call("hi"), nil)
 		if me := wiretest.ModelError(t, err, loop.ErrUnreachable); !strings.Contains(me.Message, f.URL) || !me.Transient() {
@@ -152,10 +152,10 @@ func TestCompleteAnswerSurvivesABadEnd(t *testing.T) {
 	t.Parallel()
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 	event := "data: " + deltaOf(`{"content":"hello"}`, "stop") + "\n\n"
-	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+	f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 		hijack(t, w, head+fmt.Sprintf("%x\r\n%s\r\n", len(event), event), false)
 	})
-	answer, err := f.client(t).Generate(t.Context(), call("hi"), nil)
+	answer, err := clientOf(t, f).Generate(t.Context(), call("hi"), nil)
 	if err != nil || answer.Message.Text() != "hello" {
 		t.Errorf("answer = %+v, %v", answer, err)
 	}
@@ -179,8 +179,7 @@ func TestIdle(t *testing.T) {
 		"event": he + "data: {", "in a document": "{"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := serve(t, hang(text)).client(
-				t,
+			client := clientOf(t, wiretest.Serve(t, hang(text)),
 				func(c *chat.Config) { c.Idle, c.FirstByte = 30*time.Millisecond, 30*time.Millisecond },
 			)
 			_, err := client.Generate(t.Context(), call("hi"), nil)
@@ -191,17 +190,16 @@ func TestIdle(t *testing.T) {
 	}
 	t.Run("in an error", func(t *testing.T) {
 		t.Parallel()
-		client := serve(t, func(w http.ResponseWriter, r *http.Request, n int, body string) {
+		client := clientOf(t, wiretest.Serve(t, func(w http.ResponseWriter, r *http.Request, n int, body string) {
 			w.WriteHeader(http.StatusInternalServerError)
 			hang("{")(w, r, n, body)
-		}).client(t, func(c *chat.Config) { c.Idle = 30 * time.Millisecond })
+		}), func(c *chat.Config) { c.Idle = 30 * time.Millisecond })
 		_, err := client.Generate(t.Context(), call("hi"), nil)
 		wiretest.ModelError(t, err, loop.ErrServed) // as its status says
 	})
 	t.Run("after the reason", func(t *testing.T) {
 		t.Parallel()
-		client := serve(t, hang("data: "+deltaOf(`{"content":"hello"}`, "stop")+"\n\n")).
-			client(t, func(c *chat.Config) { c.Idle = 500 * time.Millisecond })
+		client := clientOf(t, wiretest.Serve(t, hang("data: "+deltaOf(`{"content":"hello"}`, "stop")+"\n\n")), func(c *chat.Config) { c.Idle = 500 * time.Millisecond })
 		answer, err := client.Generate(t.Context(), call("hi"), nil)
 		if err != nil || answer.Message.Text() != "hello" {
 			t.Errorf("answer = %+v, %v", answer, err)
@@ -214,7 +212,7 @@ func TestIdle(t *testing.T) {
 func TestKeepAliveBreaksTheSilence(t *testing.T) {
 	t.Parallel()
 	const idle = 500 * time.Millisecond
-	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+	f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 		tick := time.NewTicker(idle / 10)
 		defer tick.Stop()
 		for range 20 {
@@ -224,7 +222,7 @@ func TestKeepAliveBreaksTheSilence(t *testing.T) {
 		}
 		fmt.Fprint(w, sse(stopped))
 	})
-	client := f.client(t, func(c *chat.Config) { c.Idle = idle })
+	client := clientOf(t, f, func(c *chat.Config) { c.Idle = idle })
 	if _, err := client.Generate(t.Context(), call("hi"), nil); err != nil {
 		t.Error(err)
 	}
@@ -242,7 +240,7 @@ func TestContextEnds(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			var at time.Time
-			_, err := serve(t, hang(text)).client(t).Generate(ctx, call("hi"), func(loop.Delta) { at = time.Now(); cancel(why) })
+			_, err := clientOf(t, wiretest.Serve(t, hang(text))).Generate(ctx, call("hi"), func(loop.Delta) { at = time.Now(); cancel(why) })
 			if took := time.Since(at); !errors.Is(err, why) || took > 100*time.Millisecond {
 				t.Errorf("error after %s = %v, want the cause within 100ms", took, err)
 			}
@@ -254,10 +252,10 @@ func TestContextEnds(t *testing.T) {
 	t.Run("before the headers", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancelCause(t.Context())
-		_, err := serve(t, func(_ http.ResponseWriter, r *http.Request, _ int, _ string) {
+		_, err := clientOf(t, wiretest.Serve(t, func(_ http.ResponseWriter, r *http.Request, _ int, _ string) {
 			cancel(why)
 			<-r.Context().Done()
-		}).client(t).Generate(ctx, call("hi"), nil)
+		})).Generate(ctx, call("hi"), nil)
 		if !errors.Is(err, why) {
 			t.Errorf("error = %v, want the cause", err)
 		}
@@ -266,7 +264,7 @@ func TestContextEnds(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		_, err := serve(t, hang(he)).client(t).Generate(ctx, call("hi"), nil)
+		_, err := clientOf(t, wiretest.Serve(t, hang(he))).Generate(ctx, call("hi"), nil)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error = %v, want the deadline's", err)
 		}
@@ -275,8 +273,8 @@ func TestContextEnds(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(why)
-		f := serveText(t, "", sse(stopped))
-		if _, err := f.client(t).Generate(ctx, call("hi"), nil); !errors.Is(err, why) || f.Count() != 0 {
+		f := wiretest.ServeText(t, "", sse(stopped))
+		if _, err := clientOf(t, f).Generate(ctx, call("hi"), nil); !errors.Is(err, why) || f.Count() != 0 {
 			t.Errorf("error = %v after %d requests, want the cause and none", err, f.Count())
 		}
 	})

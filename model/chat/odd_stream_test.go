@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/plan-engine/plan/loop"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // The same answer, however its stream is written.
@@ -37,7 +38,7 @@ func TestOddStreams(t *testing.T) {
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answer, err := serveText(t, "text/plain", text).client(t).Generate(t.Context(), call("hi"), nil)
+			answer, err := clientOf(t, wiretest.ServeText(t, "text/plain", text)).Generate(t.Context(), call("hi"), nil)
 			if err != nil || answer.Message.Text() != "hello" || answer.Stop != loop.StopEnd {
 				t.Errorf("answer = %+v, %v", answer, err)
 			}
@@ -48,12 +49,12 @@ func TestOddStreams(t *testing.T) {
 // Usage that comes in several chunks is counted once, and its last form counts.
 func TestUsageInPieces(t *testing.T) {
 	t.Parallel()
-	answer, err := serveText(t, "", sse(
+	answer, err := clientOf(t, wiretest.ServeText(t, "", sse(
 		usageOf(`"prompt_tokens":9,"completion_tokens":1`),
 		deltaOf(`{"content":"a"}`, "stop"),
 		usageOf(`"prompt_tokens":9,"completion_tokens":4,"total_tokens":13`),
 		usageOf(`"prompt_tokens":9,"completion_tokens":5,"cost":1e300`),
-	)).client(t).Generate(t.Context(), call("hi"), nil)
+	))).Generate(t.Context(), call("hi"), nil)
 	if u := answer.Usage; err != nil || u.Input != 9 || u.Output != 5 || u.Requests != 1 || answer.CostUSD != nil {
 		t.Errorf("usage = %+v, cost %v, %v", answer.Usage, answer.CostUSD, err)
 	}
@@ -80,7 +81,7 @@ func TestManyCalls(t *testing.T) {
 		tools(`{"index":5000,"id":"long","function":{"name":"write","arguments":"\"}"}}`),
 		deltaOf("{}", "tool_calls"),
 	)
-	answer, err := serveText(t, "", sse(events...)).client(t).Generate(t.Context(), call("hi"), nil)
+	answer, err := clientOf(t, wiretest.ServeText(t, "", sse(events...))).Generate(t.Context(), call("hi"), nil)
 	made := answer.Message.Calls()
 	if err != nil || len(made) != calls+1 {
 		t.Fatalf("%d calls, %v", len(made), err)

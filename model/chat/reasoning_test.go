@@ -24,14 +24,14 @@ func detailsOf(pieces ...string) string {
 // message of the request that goes on with the answer.
 func echoed(t *testing.T, whole string, events ...string) map[string]json.RawMessage {
 	t.Helper()
-	f := serve(t, func(w http.ResponseWriter, _ *http.Request, n int, _ string) {
+	f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, n int, _ string) {
 		if n == 0 && whole != "" {
 			fmt.Fprint(w, whole)
 			return
 		}
 		fmt.Fprint(w, sse(append(events, deltaOf(`{}`, "stop"))...))
 	})
-	client := f.client(t)
+	client := clientOf(t, f)
 	req := call("hi")
 	answer, err := client.Generate(t.Context(), req, nil)
 	if err != nil {
@@ -178,7 +178,7 @@ func TestLongReasoning(t *testing.T) {
 	}
 	stream.WriteString(sse(stopped))
 	began := time.Now()
-	answer, err := serveText(t, "", stream.String()).client(t).Generate(t.Context(), call("hi"), nil)
+	answer, err := clientOf(t, wiretest.ServeText(t, "", stream.String())).Generate(t.Context(), call("hi"), nil)
 	if err != nil || len(answer.Message.Blocks) != 1 || len(answer.Message.Blocks[0].Text) != pieces*len(piece) {
 		t.Fatalf("%d blocks, %v", len(answer.Message.Blocks), err)
 	}
@@ -215,7 +215,7 @@ func TestThinkTags(t *testing.T) {
 				}
 				events = append(events, deltaOf(`{"content":`+string(piece)+`}`, ""))
 			}
-			answer, err := serveText(t, "", sse(append(events, stopped)...)).client(t).Generate(t.Context(), call("hi"), nil)
+			answer, err := clientOf(t, wiretest.ServeText(t, "", sse(append(events, stopped)...))).Generate(t.Context(), call("hi"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -257,9 +257,9 @@ func TestEndWithoutAReason(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			client := serve(t, func(w http.ResponseWriter, _ *http.Request, n int, _ string) {
+			client := clientOf(t, wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, n int, _ string) {
 				fmt.Fprint(w, tt.answers[n])
-			}).client(t)
+			}))
 			got := ""
 			for range tt.answers {
 				_, err := client.Generate(t.Context(), call("hi"), nil)

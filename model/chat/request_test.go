@@ -110,7 +110,7 @@ func TestBody(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := serveText(t, "text/event-stream", sse(stopped))
+			f := wiretest.ServeText(t, "text/event-stream", sse(stopped))
 			req := call("hi")
 			if tt.change != nil {
 				tt.change(&req)
@@ -119,7 +119,7 @@ func TestBody(t *testing.T) {
 			if tt.config != nil {
 				config = append(config, tt.config)
 			}
-			client := f.client(t, config...)
+			client := clientOf(t, f, config...)
 			for n := range 2 {
 				if _, err := client.Generate(t.Context(), req, nil); err != nil {
 					t.Fatal(err)
@@ -146,10 +146,10 @@ func TestMessages(t *testing.T) {
 		`{"content":"","tool_call_id":"c","role":"tool"}`,
 		`{"content":[{"text":"this","type":"text"},{"image_url":{"url":"data:image/png;base64,AAAA"},"type":"image_url"}],"role":"user"}`,
 	}
-	f := serveText(t, "text/event-stream", sse(stopped))
+	f := wiretest.ServeText(t, "text/event-stream", sse(stopped))
 	send := func(config ...func(*chat.Config)) []string {
 		req := loop.Call{Model: "m", System: "be good", Messages: conversation()}
-		if _, err := f.client(t, config...).Generate(t.Context(), req, nil); err != nil {
+		if _, err := clientOf(t, f, config...).Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
 		var got []json.RawMessage
@@ -177,8 +177,8 @@ func TestMessages(t *testing.T) {
 // TestBodyExtends checks the contract of loop.Call that prompt caches rest on.
 func TestBodyExtends(t *testing.T) {
 	t.Parallel()
-	f := serveText(t, "text/event-stream", sse(stopped))
-	client := f.client(t)
+	f := wiretest.ServeText(t, "text/event-stream", sse(stopped))
+	client := clientOf(t, f)
 	all := conversation()
 	previous := ""
 	for n := 1; n <= len(all); n++ {
@@ -205,7 +205,7 @@ func TestHeaders(t *testing.T) {
 	t.Setenv("OPENAI_ORG_ID", "org-from-environment")
 	t.Setenv("OPENAI_PROJECT_ID", "project-from-environment")
 	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Custom: from-environment")
-	f := serve(t, func(w http.ResponseWriter, r *http.Request, _ int, _ string) {
+	f := wiretest.Serve(t, func(w http.ResponseWriter, r *http.Request, _ int, _ string) {
 		if r.URL.Path != "/v1/chat/completions" || r.Method != http.MethodPost {
 			t.Errorf("request is %s %s", r.Method, r.URL.Path)
 		}
@@ -214,7 +214,7 @@ func TestHeaders(t *testing.T) {
 	req := call("hi")
 	req.Headers = map[string]string{"X-Plan-Run": "01J", "X-Plan-Phase": "review", "X-Plan-Attempt": "2"}
 	asked := 0
-	client := f.client(t, func(c *chat.Config) {
+	client := clientOf(t, f, func(c *chat.Config) {
 		c.Key = func(context.Context) (string, error) {
 			asked++
 			return []string{"", " sk-later\n"}[asked-1], nil
@@ -271,7 +271,7 @@ func TestResendWithoutWhatIsRefused(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, body string) {
+			f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, body string) {
 				if strings.Contains(body, `"`+tt.param+`"`) {
 					w.WriteHeader(map[string]int{"400": 400, "422": 422}[tt.status])
 					fmt.Fprint(w, tt.text)
@@ -279,7 +279,7 @@ func TestResendWithoutWhatIsRefused(t *testing.T) {
 				}
 				fmt.Fprint(w, sse(stopped))
 			})
-			client := f.client(t, func(c *chat.Config) {
+			client := clientOf(t, f, func(c *chat.Config) {
 				c.Structured = wire.StructuredSchema
 				c.Caps = func(string) chat.Caps { return chat.Caps{SendReasoning: true} }
 			})
@@ -306,11 +306,11 @@ func TestResendWithoutWhatIsRefused(t *testing.T) {
 
 func TestResendHasAnEnd(t *testing.T) {
 	t.Parallel()
-	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+	f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprint(w, "max_tokens and max_completion_tokens and stream_options are all wrong")
 	})
-	client := f.client(t)
+	client := clientOf(t, f)
 	req := call("hi")
 	req.Settings.MaxOutputTokens = 9
 	_, err := client.Generate(t.Context(), req, nil)
@@ -332,7 +332,7 @@ func TestResendHasAnEnd(t *testing.T) {
 
 func TestRefusalIsPerModel(t *testing.T) {
 	t.Parallel()
-	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, body string) {
+	f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, body string) {
 		if strings.Contains(body, `"model":"strict"`) && strings.Contains(body, "temperature") {
 			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprint(w, "temperature is not supported")
@@ -340,7 +340,7 @@ func TestRefusalIsPerModel(t *testing.T) {
 		}
 		fmt.Fprint(w, sse(stopped))
 	})
-	client := f.client(t)
+	client := clientOf(t, f)
 	temperature := 0.5
 	for _, model := range []string{"strict", "lenient"} {
 		req := call("hi")

@@ -35,7 +35,7 @@ func usageOf(fields string) string {
 
 func runAnswers(t *testing.T, tests []wiretest.Answer) {
 	t.Helper()
-	wiretest.Answers(t, sse, func(s *wiretest.Server) *wire.Client { return (&fake{s}).client(t) }, tests)
+	wiretest.Answers(t, sse, func(s *wiretest.Server) *wire.Client { return clientOf(t, s) }, tests)
 }
 
 func TestAnswers(t *testing.T) {
@@ -350,7 +350,7 @@ func TestToolCalls(t *testing.T) {
 
 func TestCallIDsAreUniqueInTheConversation(t *testing.T) {
 	t.Parallel()
-	f := serveText(t, "text/event-stream", sse(
+	f := wiretest.ServeText(t, "text/event-stream", sse(
 		tools(`{"index":0,"id":"call_0","function":{"name":"read","arguments":"{}"}}`, `{"index":1,`+
 			`"function":{"name":"read"}}`, `{"index":2,"id":"new","function":{"name":"read"}}`),
 		deltaOf("{}", "tool_calls"),
@@ -360,7 +360,7 @@ func TestCallIDsAreUniqueInTheConversation(t *testing.T) {
 		wiretest.CallBlock("call_0", "read", "{}"), wiretest.CallBlock("call_2", "read", "{}"),
 	}})
 	for range 2 { // the same each time
-		answer, err := f.client(t).Generate(t.Context(), req, nil)
+		answer, err := clientOf(t, f).Generate(t.Context(), req, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -376,7 +376,7 @@ func TestCallIDsAreUniqueInTheConversation(t *testing.T) {
 
 func TestLive(t *testing.T) {
 	t.Parallel()
-	f := serveText(t, "text/event-stream", sse(
+	f := wiretest.ServeText(t, "text/event-stream", sse(
 		deltaOf(`{"reasoning":"hm"}`, ""), deltaOf(`{"content":"he"}`, ""), deltaOf(`{"content":"llo"}`, ""),
 		tools(`{"index":0,"function":{"name":"read","arguments":""}}`), tools(`{"index":0,"function":{"arguments":"{}"}}`),
 		tools(`{"index":1,"id":"b","function":{"name":"verdict","arguments":"{\"a\""}}`),
@@ -385,7 +385,7 @@ func TestLive(t *testing.T) {
 	))
 	req := call("hi")
 	req.Format = &loop.Format{Name: "verdict", Schema: json.RawMessage(`{}`)}
-	client := f.client(t, func(c *chat.Config) { c.Structured = wire.StructuredTool })
+	client := clientOf(t, f, func(c *chat.Config) { c.Structured = wire.StructuredTool })
 	var got []loop.Delta
 	answer, err := client.Generate(t.Context(), req, func(d loop.Delta) { got = append(got, d) })
 	if err != nil {
@@ -417,12 +417,12 @@ func TestLive(t *testing.T) {
 
 func TestFormatToolAlone(t *testing.T) {
 	t.Parallel()
-	f := serveText(t, "text/event-stream", sse(
+	f := wiretest.ServeText(t, "text/event-stream", sse(
 		tools(`{"index":0,"id":"b","function":{"name":"verdict","arguments":"{\"a\":1}"}}`), deltaOf("{}", "tool_calls"),
 	))
 	req := call("hi")
 	req.Format = &loop.Format{Name: "verdict", Schema: json.RawMessage(`{}`)}
-	answer, err := f.client(t, func(c *chat.Config) { c.Structured = wire.StructuredTool }).Generate(t.Context(), req, nil)
+	answer, err := clientOf(t, f, func(c *chat.Config) { c.Structured = wire.StructuredTool }).Generate(t.Context(), req, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/loop/looptest"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 func TestConformance(t *testing.T) {
@@ -20,9 +21,9 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			looptest.Run(t, func(t *testing.T, s looptest.Scenario) loop.Model {
 				p := &player{scenario: s, whole: whole}
-				f := serve(t, p.answer)
+				f := wiretest.Serve(t, p.answer)
 				t.Cleanup(f.CloseClientConnections)
-				return f.client(t)
+				return clientOf(t, f)
 			})
 		})
 	}

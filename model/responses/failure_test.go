@@ -118,7 +118,7 @@ func TestFailures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := serveText(t, "text/event-stream", tt.body).client(t).Generate(t.Context(), call("hi"), nil)
+			_, err := clientOf(t, wiretest.ServeText(t, "text/event-stream", tt.body)).Generate(t.Context(), call("hi"), nil)
 			me := wiretest.ModelError(t, err, tt.kind)
 			if !strings.Contains(me.Message, tt.says) {
 				t.Errorf("message = %q, want one with %q", me.Message, tt.says)
@@ -139,7 +139,7 @@ func TestFailureIsBilled(t *testing.T) {
 			`"status":"failed","error":{"code":"server_error","message":"Oh no."},"usage":{"input_tokens":70,"output_tokens":7}`,
 		),
 	)
-	_, err := serveText(t, "text/event-stream", body).client(t).Generate(t.Context(), call("hi"), nil)
+	_, err := clientOf(t, wiretest.ServeText(t, "text/event-stream", body)).Generate(t.Context(), call("hi"), nil)
 	if me := wiretest.ModelError(t, err, loop.ErrServed); me.Usage != (plan.Usage{Requests: 1, Input: 70, Output: 7}) {
 		t.Errorf("usage = %+v", me.Usage)
 	}
@@ -148,7 +148,7 @@ func TestFailureIsBilled(t *testing.T) {
 // What cannot be read any more is also said by an event.
 func TestMendedInAStream(t *testing.T) {
 	t.Parallel()
-	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, body string) {
+	f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, body string) {
 		if strings.Contains(body, `"encrypted_content"`) {
 			fmt.Fprint(
 				w,
@@ -158,7 +158,7 @@ func TestMendedInAStream(t *testing.T) {
 		}
 		fmt.Fprint(w, sse(completed))
 	})
-	answer, err := f.client(t).Generate(t.Context(), loop.Call{Model: "m", Messages: conversation()}, nil)
+	answer, err := clientOf(t, f).Generate(t.Context(), loop.Call{Model: "m", Messages: conversation()}, nil)
 	if err != nil || len(answer.Adjusted) != 1 || answer.Adjusted[0].Part != "reasoning items" {
 		t.Errorf("answer = %+v, %v", answer, err)
 	}
@@ -179,12 +179,12 @@ func TestCarried(t *testing.T) {
 		"read",
 		`{ "p":1}`,
 	), thoughtItem("rs_2", "gB"), callItem("fc_2", "b", "read", "{}")
-	f := serveText(
+	f := wiretest.ServeText(
 		t,
 		"text/event-stream",
 		sse(done("0", thinking), done("1", looking), done("2", first), done("3", again), done("4", second), completed),
 	)
-	client := f.client(t)
+	client := clientOf(t, f)
 	req := call("hi")
 	answer, err := client.Generate(t.Context(), req, nil)
 	if err != nil {
@@ -217,13 +217,13 @@ func TestCarried(t *testing.T) {
 func TestFormatTool(t *testing.T) {
 	t.Parallel()
 	item := callItem("fc_1", "a", "verdict", `{"ok":true}`)
-	f := serveText(t, "text/event-stream", sse(
+	f := wiretest.ServeText(t, "text/event-stream", sse(
 		added(
 			"0",
 			strings.Replace(item, `{\"ok\":true}`, "", 1),
 		), argsDelta("fc_1", "0", `{"ok"`), argsDelta("fc_1", "0", `:true}`), done("0", item), completed,
 	))
-	client := f.client(t, func(c *responses.Config) { c.Structured = wire.StructuredTool })
+	client := clientOf(t, f, func(c *responses.Config) { c.Structured = wire.StructuredTool })
 	req := call("hi")
 	req.Format = &verdict
 	req.Tools = make([]loop.Spec, 1, 2)

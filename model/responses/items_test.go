@@ -13,6 +13,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/loop"
 	"github.com/plan-engine/plan/model/responses"
+	"github.com/plan-engine/plan/model/wire/wiretest"
 )
 
 // longCall is what stands for a call id that is too long.
@@ -56,8 +57,8 @@ func TestInput(t *testing.T) {
 // sentItems are the items that messages are sent as.
 func sentItems(t *testing.T, messages []plan.Message, config ...func(*responses.Config)) []string {
 	t.Helper()
-	f := serveText(t, "text/event-stream", sse(completed))
-	if _, err := f.client(t, config...).Generate(t.Context(), loop.Call{Model: "m", Messages: messages}, nil); err != nil {
+	f := wiretest.ServeText(t, "text/event-stream", sse(completed))
+	if _, err := clientOf(t, f, config...).Generate(t.Context(), loop.Call{Model: "m", Messages: messages}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return inputOf(t, f.Body(t, 0))

@@ -15,32 +15,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a server for clients of the wire.
-type fake struct{ *wiretest.Server }
-
-func serve(t testing.TB, handle wiretest.Handler) *fake {
+// clientOf makes a client for a server.
+func clientOf(t testing.TB, s *wiretest.Server, change ...func(*responses.Config)) *wire.Client {
 	t.Helper()
-	return &fake{wiretest.Serve(t, handle)}
-}
-
-// serveText starts a server that answers every request with text.
-func serveText(t testing.TB, contentType, text string) *fake {
-	t.Helper()
-	return serve(t, wiretest.Text(contentType, text))
-}
-
-// client makes a client for the server.
-func (f *fake) client(t testing.TB, change ...func(*responses.Config)) *wire.Client {
-	t.Helper()
-	cfg := responses.Config{Config: f.Config()}
-	for _, c := range change {
-		c(&cfg)
-	}
-	client, err := responses.New(cfg)
-	if err != nil {
-		t.Fatalf("New: %v", err)
-	}
-	return client
+	return wiretest.Open(t, responses.New, responses.Config{Config: s.Config()}, change...)
 }
 
 // sse writes events, each with its type as its name.

@@ -140,7 +140,7 @@ func TestMended(t *testing.T) {
 			if tt.status == 0 {
 				tt.status = http.StatusBadRequest
 			}
-			f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, body string) {
+			f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, body string) {
 				switch {
 				case strings.Contains(body, tt.has):
 					w.WriteHeader(tt.status)
@@ -151,7 +151,7 @@ func TestMended(t *testing.T) {
 					fmt.Fprint(w, sse(completed))
 				}
 			})
-			client := f.client(t)
+			client := clientOf(t, f)
 			answer, err := client.Generate(t.Context(), req, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -204,8 +204,8 @@ func kept(t *testing.T, first, last string, mended []string) {
 // What a request was mended of is known to the next process.
 func TestKnown(t *testing.T) {
 	t.Parallel()
-	f := serveText(t, "text/event-stream", sse(completed))
-	client := f.client(t, func(c *responses.Config) {
+	f := wiretest.ServeText(t, "text/event-stream", sse(completed))
+	client := clientOf(t, f, func(c *responses.Config) {
 		c.Known = []plan.Adjusted{
 			{Model: "m", Part: "reasoning.summary"},
 			{Model: "m", Part: wire.PartOutput, To: "4096"},
@@ -242,7 +242,7 @@ func TestRefused(t *testing.T) {
 			loop.ErrTooLong,
 		},
 	} {
-		f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
+		f := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
 			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprintf(w, `{"error":{%s}}`, tt.message)
 		})
@@ -252,7 +252,7 @@ func TestRefused(t *testing.T) {
 			Tools:    []loop.Spec{readTool},
 			Metadata: map[string]string{"a": "b"},
 		}
-		_, err := f.client(t).Generate(t.Context(), req, nil)
+		_, err := clientOf(t, f).Generate(t.Context(), req, nil)
 		wiretest.ModelError(t, err, tt.kind)
 		if f.Count() != 1 {
 			t.Errorf("%d requests after %s", f.Count(), tt.message)

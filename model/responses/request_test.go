@@ -101,7 +101,7 @@ func TestBody(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := serveText(t, "text/event-stream", sse(completed))
+			f := wiretest.ServeText(t, "text/event-stream", sse(completed))
 			req := call("hi")
 			if tt.change != nil {
 				tt.change(&req)
@@ -110,7 +110,7 @@ func TestBody(t *testing.T) {
 			if tt.config != nil {
 				config = append(config, tt.config)
 			}
-			client := f.client(t, config...)
+			client := clientOf(t, f, config...)
 			for n := range 2 {
 				if _, err := client.Generate(t.Context(), req, nil); err != nil {
 					t.Fatal(err)
@@ -127,8 +127,8 @@ func TestBody(t *testing.T) {
 // to the end of the messages, a body begins with the one before.
 func TestBodyExtends(t *testing.T) {
 	t.Parallel()
-	f := serveText(t, "text/event-stream", sse(completed))
-	client := f.client(t)
+	f := wiretest.ServeText(t, "text/event-stream", sse(completed))
+	client := clientOf(t, f)
 	all := conversation()
 	previous := `{"input":[`
 	for n := 1; n <= len(all); n++ {
@@ -140,7 +140,7 @@ func TestBodyExtends(t *testing.T) {
 		if !strings.HasPrefix(body, previous) {
 			t.Errorf("%d messages do not extend %d:\n%s\n%s", n, n-1, previous, body)
 		}
-		anew := f.client(t)
+		anew := clientOf(t, f)
 		if _, err := anew.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestHeaders(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-from-environment")
 	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/")
 	t.Setenv("OPENAI_ORG_ID", "org-from-environment")
-	f := serve(t, func(w http.ResponseWriter, r *http.Request, _ int, _ string) {
+	f := wiretest.Serve(t, func(w http.ResponseWriter, r *http.Request, _ int, _ string) {
 		if r.URL.Path != "/v1/responses" || r.Method != http.MethodPost || r.URL.RawQuery != "api-version=preview" {
 			t.Errorf("request is %s %s", r.Method, r.URL)
 		}
@@ -175,7 +175,7 @@ func TestHeaders(t *testing.T) {
 		"":        {"Authorization": "Bearer sk-1", "Api-Key": ""},
 		"api-key": {"Authorization": "", "Api-Key": "sk-1"},
 	} {
-		client := f.client(t, func(c *responses.Config) {
+		client := clientOf(t, f, func(c *responses.Config) {
 			c.Auth = auth
 			c.Key = func(context.Context) (string, error) { return "sk-1", nil }
 			c.Query = map[string]string{"api-version": "preview"}
@@ -195,8 +195,8 @@ func TestHeaders(t *testing.T) {
 
 func TestCacheKey(t *testing.T) {
 	t.Parallel()
-	f := serveText(t, "text/event-stream", sse(completed))
-	client := f.client(t)
+	f := wiretest.ServeText(t, "text/event-stream", sse(completed))
+	client := clientOf(t, f)
 	key := func(headers map[string]string) string {
 		req := call("hi")
 		req.Headers = headers

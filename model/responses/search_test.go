@@ -32,12 +32,12 @@ const searchCall = `{"id":"tsc_1","type":"tool_search_call","execution":"client"
 // does, and what it found goes back as tools. Nothing of what was sent before changes.
 func TestASearchForTools(t *testing.T) {
 	t.Parallel()
-	f := serve(t, wiretest.Text(wiretest.EventStream, sse(
+	f := wiretest.Serve(t, wiretest.Text(wiretest.EventStream, sse(
 		added("0", `{"id":"tsc_1","type":"tool_search_call","execution":"client","call_id":"call_1","status":"in_progress","arguments":{}}`),
 		done("0", searchCall),
 		ended("completed", searchCall),
 	)))
-	client := f.client(t, takesFound)
+	client := clientOf(t, f, takesFound)
 	first := searching()
 	answer, err := client.Generate(t.Context(), first, nil)
 	if err != nil {
@@ -89,7 +89,7 @@ func TestASearchForTools(t *testing.T) {
 // TestASearchThatIsRefused: a server that does not have it is sent a function.
 func TestASearchThatIsRefused(t *testing.T) {
 	t.Parallel()
-	f := serve(t, func(w http.ResponseWriter, r *http.Request, _ int, body string) {
+	f := wiretest.Serve(t, func(w http.ResponseWriter, r *http.Request, _ int, body string) {
 		if strings.Contains(body, "tool_search") {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"error":{"message":"Tool 'tool_search' is not supported with m.",` +
@@ -98,7 +98,7 @@ func TestASearchThatIsRefused(t *testing.T) {
 		}
 		wiretest.Text(wiretest.EventStream, sse(completed))(w, r, 0, body)
 	})
-	answer, err := f.client(t, takesFound).Generate(t.Context(), searching(), nil)
+	answer, err := clientOf(t, f, takesFound).Generate(t.Context(), searching(), nil)
 	last := f.Body(t, f.Count()-1)
 	if err != nil || !strings.Contains(last, `{"type":"function","name":"find_tools"`) || len(answer.Adjusted) != 1 {
 		t.Errorf("%v, adjusted %+v: %s", err, answer.Adjusted, last)

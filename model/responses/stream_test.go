@@ -86,7 +86,7 @@ func with(b plan.Block, fields string) plan.Block {
 
 func runAnswers(t *testing.T, tests []wiretest.Answer) {
 	t.Helper()
-	wiretest.Answers(t, sse, func(s *wiretest.Server) *wire.Client { return (&fake{s}).client(t) }, tests)
+	wiretest.Answers(t, sse, func(s *wiretest.Server) *wire.Client { return clientOf(t, s) }, tests)
 }
 
 func TestAnswers(t *testing.T) {

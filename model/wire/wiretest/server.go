@@ -63,6 +63,12 @@ func Serve(t testing.TB, handle Handler) *Server {
 	return s
 }
 
+// ServeText starts a server that answers every request with a text.
+func ServeText(t testing.TB, contentType, text string) *Server {
+	t.Helper()
+	return Serve(t, Text(contentType, text))
+}
+
 // Text makes a handler that answers every request with a text.
 func Text(contentType, text string) Handler {
 	return func(w http.ResponseWriter, _ *http.Request, _ int, _ string) {
@@ -101,6 +107,24 @@ func (s *Server) Count() int {
 // Config describes the server for a client.
 func (s *Server) Config() wire.Config {
 	return wire.Config{BaseURL: s.URL + "/v1", HTTP: s.Client()}
+}
+
+// Open opens a client of a wire, by settings of the wire's own that a test has changed.
+func Open[C any](
+	t testing.TB,
+	open func(C) (*wire.Client, error),
+	cfg C,
+	change ...func(*C),
+) *wire.Client {
+	t.Helper()
+	for _, c := range change {
+		c(&cfg)
+	}
+	client, err := open(cfg)
+	if err != nil {
+		t.Fatalf("open a client: %v", err)
+	}
+	return client
 }
 
 // Key makes the function that tells a client its key.
