@@ -21,11 +21,19 @@ import (
 // worked on, where the commands of runs could have put programs. A tree that holds the
 // home of the user counts only where dir lies in it, since all that the user has leads there.
 func (h *Host) Clear(ctx context.Context, dir string) []string {
-	tree := ""
-	if dir, err := filepath.Abs(dir); err == nil {
-		tree = git.Around(dir)
+	return git.Clear(h.environ, aroundDir(dir), h.worked(ctx))
+}
+
+// aroundDir is the work tree that a directory seems to be in, "" for none.
+func aroundDir(dir string) string {
+	if dir == "" {
+		return ""
 	}
-	return git.Clear(h.environ, tree, h.worked(ctx))
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	return git.Around(dir)
 }
 
 // Avoid returns what reports whether an absolute path leads into a tree that a run of this

@@ -62,7 +62,7 @@ turn = 0
 		last = end.Run
 	}
 	found := map[string]doctor.Finding{}
-	for _, f := range doctor.New(h, other).All(t.Context(), doctor.Probe{Model: "none"}) {
+	for _, f := range doctor.New(t.Context(), h, other).All(t.Context(), doctor.Probe{Model: "none"}) {
 		found[f.Name] = f
 	}
 	for _, name := range []string{"git", "shell", "repository", "environment"} {

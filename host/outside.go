@@ -56,8 +56,7 @@ func (h *Host) toolboxConfig(
 	root string,
 	avoid func(path string) bool,
 ) toolbox.Config {
-	to := h.Connector()
-	to.Tree, to.Avoid = root, avoid
+	to := h.connector(root, avoid)
 	return toolbox.Config{
 		Settings:   settings,
 		Root:       root,

@@ -200,8 +200,8 @@ func (h *Host) openLearning(
 
 // openModel connects to the models, or to the recording of one.
 func (s *session) openModel(ctx context.Context, cfg *config.Config, opts Options, known []plan.Adjusted) error {
-	to := s.host.Connector()
-	to.HTTP, to.Tree, to.Avoid = s.face.Shared.http(), s.repo.Root(), s.avoid
+	to := s.host.connector(s.repo.Root(), s.avoid)
+	to.HTTP = s.face.Shared.http()
 	if opts.Replay != "" {
 		if cfg.Model == "" {
 			return connect.ErrNoModelName

@@ -143,12 +143,19 @@ func (h *Host) userSettings() config.Config {
 	return cfg
 }
 
-// Connector reaches model servers with the keys of the host's environment.
-func (h *Host) Connector() connect.Connector {
+// Connector reaches model servers with the keys of the host's environment, for what is done
+// about dir, "" for no place: a command that prints a key comes from no tree, as in [Host.Clear].
+func (h *Host) Connector(ctx context.Context, dir string) connect.Connector {
+	return h.connector(aroundDir(dir), h.worked(ctx))
+}
+
+func (h *Host) connector(tree string, avoid func(path string) bool) connect.Connector {
 	return connect.Connector{
 		Environ: h.environ,
 		Note:    h.note,
 		Now:     h.now,
+		Tree:    tree,
+		Avoid:   avoid,
 	}
 }
 

@@ -38,7 +38,7 @@ of an earlier program have no sum that proves them until gc has given them one.`
   plan -C ../other doctor --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			doc := doctor.New(a.host, a.dir)
+			doc := doctor.New(cmd.Context(), a.host, a.dir)
 			switch {
 			case onlyDB:
 				return a.showFindings(doc.AuditDB(cmd.Context(), a.progress().Of("checked", "runs")))

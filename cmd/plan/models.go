@@ -56,7 +56,7 @@ func (a *app) listModels(ctx context.Context, name string, offered bool) error {
 	if err != nil {
 		return err
 	}
-	connector := a.host.Connector()
+	connector := a.host.Connector(ctx, a.dir)
 	if name == "" {
 		if err := connector.DiscoverIfNeeded(ctx, &cfg); err != nil {
 			return err

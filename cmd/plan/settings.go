@@ -42,7 +42,7 @@ what is different, or names another:
 			if err != nil {
 				return err
 			}
-			keys := a.host.Connector().Keys(cfg)
+			keys := a.host.Connector(cmd.Context(), a.dir).Keys(cfg)
 			if a.json {
 				return a.document(render.SettingsDocument{Config: cfg.Public(), Keys: keys})
 			}

@@ -224,7 +224,7 @@ one waits for your decision like any other.`,
 			if model != "" {
 				cfg.Model = model
 			}
-			servers, err := a.host.Connector().Open(ctx, &cfg, nil, nil)
+			servers, err := a.host.Connector(ctx, a.dir).Open(ctx, &cfg, nil, nil)
 			if err != nil {
 				return err
 			}

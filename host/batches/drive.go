@@ -204,7 +204,7 @@ func (b *Batches) requireModel(ctx context.Context, stored memory.Batch, s Setti
 	if !named {
 		cfg.Model = "named by the jobs"
 	}
-	servers, err := b.host.Connector().Open(ctx, &cfg, nil, nil)
+	servers, err := b.host.Connector(ctx, "").Open(ctx, &cfg, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func (b *Batches) Work(ctx context.Context, store *nats.Store, how Work, o host.
 		return err
 	}
 	host.Sweep()
-	providers, err := b.providers(o)
+	providers, err := b.providers(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -159,12 +159,12 @@ func (b *Batches) Work(ctx context.Context, store *nats.Store, how Work, o host.
 }
 
 // providers are those of models that this home has keys for, or that need none.
-func (b *Batches) providers(o host.Options) (names []string, err error) {
+func (b *Batches) providers(ctx context.Context, o host.Options) (names []string, err error) {
 	cfg, err := b.host.Settings("", o.Settings)
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range b.host.Connector().Keys(cfg) {
+	for _, k := range b.host.Connector(ctx, "").Keys(cfg) {
 		if k.Provider != "" && (k.Set || k.From == connect.KeyFromNone) {
 			names = append(names, k.Provider)
 		}

@@ -48,8 +48,8 @@ type Doctor struct {
 }
 
 // New makes a doctor for a home, and the repository at dir.
-func New(h *host.Host, dir string) Doctor {
-	c := h.Connector()
+func New(ctx context.Context, h *host.Host, dir string) Doctor {
+	c := h.Connector(ctx, dir)
 	return Doctor{
 		Host:    h,
 		Dir:     dir,

@@ -30,7 +30,7 @@ func find(t *testing.T, found []doctor.Finding, name string) doctor.Finding {
 func TestAuditOfADatabase(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	doc := doctor.New(host.New(host.Config{Environ: []string{"PLAN_HOME=" + home}}), t.TempDir())
+	doc := doctor.New(t.Context(), host.New(host.Config{Environ: []string{"PLAN_HOME=" + home}}), t.TempDir())
 	found := doc.AuditDB(t.Context(), func(int, int) {})
 	whole := find(t, found, "database")
 	if !doctor.Healthy(found) || !strings.HasSuffix(whole.Detail, "plan.db: 0 runs, 0 events and 0 blobs are whole") {
@@ -64,7 +64,7 @@ func TestModelsThatCannotBeAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			environ := append([]string{"PLAN_HOME=" + t.TempDir()}, tt.environ...)
-			doc := doctor.New(host.New(host.Config{Environ: environ}), t.TempDir())
+			doc := doctor.New(t.Context(), host.New(host.Config{Environ: environ}), t.TempDir())
 			f := find(t, doc.Models(t.Context(), tt.probe), tt.want)
 			if f.OK || !f.Needed || f.Detail == "" {
 				t.Errorf("%+v", f)

@@ -51,10 +51,10 @@ func (d Doctor) Models(ctx context.Context, p Probe) []Finding {
 	if p.Model != "" && p.Provider == "" {
 		cfg.Model, cfg.Phase = p.Model, nil
 	}
-	servers := d.Host.Connector().Servers(cfg, secrets, nil)
+	servers := d.Host.Connector(ctx, d.Dir).Servers(cfg, secrets, nil)
 	if p.Provider == "" {
 		servers.Close()
-		if servers, err = d.Host.Connector().Open(ctx, &cfg, secrets, nil); err != nil {
+		if servers, err = d.Host.Connector(ctx, d.Dir).Open(ctx, &cfg, secrets, nil); err != nil {
 			return []Finding{d.noModel(ctx, cfg, err)}
 		}
 	}
@@ -96,7 +96,7 @@ func (d Doctor) noModel(ctx context.Context, cfg config.Config, err error) Findi
 	if !errors.Is(err, connect.ErrNoModelName) {
 		return f
 	}
-	servers := d.Host.Connector().Servers(cfg, nil, nil)
+	servers := d.Host.Connector(ctx, d.Dir).Servers(cfg, nil, nil)
 	defer servers.Close()
 	if offers := offeredNames(ctx, servers, ""); offers != "" {
 		f.Do += " It offers: " + offers

@@ -31,7 +31,7 @@ func TestProgramsThatAreNotReached(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	doc := doctor.New(host.New(host.Config{Environ: []string{
+	doc := doctor.New(t.Context(), host.New(host.Config{Environ: []string{
 		"PLAN_HOME=" + filepath.Join(home, "plan"), "HOME=" + home, "PATH=" + filepath.Join(home, "bin") + ":" + os.Getenv("PATH"),
 		"DB_PASSWORD=x", "MY_TEXT=some text",
 	}}), dir)
