@@ -174,4 +174,9 @@ func TestTheRunOfAJobIsOpened(t *testing.T) {
 	if len(held.Letters) != 1 || !strings.Contains(string(held.Letters[0]), calls[0].Digest) {
 		t.Errorf("the worker is given %s", held.Letters)
 	}
+	happens(plan.RunEnd{Outcome: plan.Cancelled})
+	until("its end", func() bool { return m.view.story.Final() })
+	if prompt := m.prompt(m.view); !strings.Contains(prompt, "/diff") {
+		t.Errorf("at its end it asks for %q", prompt)
+	}
 }

@@ -184,12 +184,16 @@ func (m *model) prompt(v *view) string {
 		return "You browse. Esc goes back to what waits for you"
 	case m.focus == onStory:
 		return "You browse. Esc goes back to where you write"
+	case s.Final() && v.job != nil:
+		return "This run is final: /diff shows what it changed"
 	case s.Final():
 		return "This run is final: what you write begins one that continues it"
 	case v.isDriven() || s.Parked == nil:
 		return "Guidance for the work that goes on (tab: a follow-up for after it)"
 	case s.Parked != nil && len(s.Parked.Waiting) > 0:
 		return "It waits for you: esc and enter show with what. What is written here is guidance"
+	case v.job != nil:
+		return "Parked. What is written is read once its job goes on"
 	}
 	return "Parked. Enter goes on; what is written goes with it"
 }
