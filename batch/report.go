@@ -19,8 +19,8 @@ import (
 // Report is what came of a batch.
 type Report struct {
 	ID      string           `json:"id"`
-	State   string           `json:"state"`
-	Name    string           `json:"name"` // where the jobs were read from
+	State   string           `json:"state"` // running, done or open
+	Name    string           `json:"name"`  // where the jobs were read from
 	Created time.Time        `json:"created"`
 	Counts  map[JobState]int `json:"counts"`
 	CostUSD float64          `json:"cost_usd"`

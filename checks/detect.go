@@ -24,7 +24,7 @@ func Detect(root string) []plan.Check {
 	return detected
 }
 
-// Advisory is a detected check.
+// Advisory is a command that was detected, as a check: it advises and is not required.
 func Advisory(command string) plan.Check {
 	return plan.Check{Command: command, Source: plan.CheckDetected}
 }

@@ -320,7 +320,7 @@ func (s *session) newPhases(
 		StrictEvidence: s.cfg.Checks.Evidence == plan.EvidenceShown,
 		Mail:           s.mail,
 		PlanOnly:       planOnly,
-		NobodyAnswers:  s.autoApprove,
+		Unattended:     s.autoApprove,
 		AutoApprove:    s.autoApprove,
 		Watch:          s.guard.watch,
 		Withheld:       s.guard.withheld,

@@ -69,7 +69,7 @@ func (e *HeldError) Error() string {
 // AmbiguousError says that a shortened run id fits several runs.
 type AmbiguousError struct {
 	Prefix     string
-	Candidates []plan.RunID // the newest, at most maxCandidates
+	Candidates []plan.RunID // the newest, at most 10
 	More       bool         // there are others
 }
 

@@ -208,7 +208,8 @@ func (db *DB) rank(ctx context.Context, weights map[int64]factWeight, q FactQuer
 }
 
 // Relevance is how well a text of so many words fits, on the scale of a FactHit's Score.
-// Holding says of each word asked for that it has how many of all texts have it.
+// Texts is how many there are; holding has, for each word asked for that the text has, how
+// many of them have that word.
 func Relevance(texts int, holding []int, length int) float64 {
 	sum := 0.0
 	for _, n := range holding {

@@ -25,7 +25,7 @@ var ErrOtherJournal = errors.New("there is another run of this id")
 // byte to the last before anything is stored, keeps its id, and is stored in
 // one transaction, with a note that it is from elsewhere ([DB.Imported]). A run that
 // is there already with the same journal is left as it is; one with another journal is
-// [ErrOther].
+// [ErrOtherJournal].
 func (db *DB) Import(ctx context.Context, from io.ReadSeeker) (Transfer, error) {
 	p, err := readPortable(ctx, from, portionVisitor{})
 	if err != nil {

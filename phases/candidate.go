@@ -14,9 +14,9 @@ import (
 
 // Candidacy says whether a request warrants the four phases, and why.
 type Candidacy struct {
-	Phased bool
-	// Certain says that it does not, and is short enough that nothing else can be
-	// meant.
+	Phased bool // it does
+	// Certain says that it does not: it has no sign, and is short enough that nothing
+	// else can be meant.
 	Certain bool
 	// Score is what the signs add up to: 2 for a strong one, 1 for a weak one.
 	Score int

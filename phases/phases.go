@@ -128,11 +128,11 @@ type Config struct {
 	Denied func(dir, path string) bool
 	// AutoApprove answers yes where a call needs a person.
 	AutoApprove bool
-	// NobodyAnswers says that no person will ever answer a question: the model
+	// Unattended says that no person will ever answer a question: the model
 	// is told to decide for itself.
-	NobodyAnswers bool
-	Now           func() time.Time
-	Sleep         func(ctx context.Context, d time.Duration) error
+	Unattended bool
+	Now        func() time.Time
+	Sleep      func(ctx context.Context, d time.Duration) error
 }
 
 // Instruction is a file in which a repository says how to work on it.
@@ -274,7 +274,7 @@ const alone = "Nobody can answer here. Decide for yourself, choose what fits the
 
 // gate answers for people who are not there, if that is the policy.
 func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool) {
-	if !ph.cfg.NobodyAnswers && !ph.cfg.AutoApprove {
+	if !ph.cfg.Unattended && !ph.cfg.AutoApprove {
 		return nil
 	}
 	return func(_ context.Context, p loop.Pending) (loop.Ruling, bool) {
@@ -288,7 +288,7 @@ func (ph *Phases) gate() func(context.Context, loop.Pending) (loop.Ruling, bool)
 		return loop.Ruling{
 			By:   "policy",
 			Text: alone,
-		}, ph.cfg.NobodyAnswers
+		}, ph.cfg.Unattended
 	}
 }
 

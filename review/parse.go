@@ -28,7 +28,7 @@ type ParseError struct {
 	// Why is a clause without a full stop, fit for a person and for the
 	// reviewer.
 	Why string
-	// Excerpt is the part of the answer that stands in the way, at most maxMet
+	// Excerpt is the part of the answer that stands in the way, at most 500
 	// bytes; "" where it is what the answer lacks.
 	Excerpt string
 }
@@ -67,7 +67,7 @@ func (e *ParseError) at(part string) *ParseError {
 // error if prose or another verdict stands in its way, if it fills a key that
 // is none of a verdict's, if a requirement is not said to be met, or if a part
 // cannot be read or is given twice with different values. In a second answer
-// (Again) prose around one single object, and a word or number under an unknown
+// (FormatRetry) prose around one single object, and a word or number under an unknown
 // key, become notes, and a requirement that is clearly not met is returned so.
 //
 // Beside any other verdict a part that cannot be read counts as absent, the last

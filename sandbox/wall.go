@@ -48,7 +48,7 @@ type Wall struct {
 	copied      *treeCopy // how the copy was, of a policy that is tracked
 }
 
-// NewWall plans a wall of a level that [Probe] found, for commands with the
+// NewWall plans a wall of a level that [Strongest] found, for commands with the
 // environment of env. Nothing is built yet, but what the policy puts into a copy
 // stands there. With LevelLandlock and a tree that must not change it notes how
 // the tree looks.

@@ -152,7 +152,7 @@ func changedLast(t *testing.T, dir string) time.Time {
 	}
 }
 
-// TestFilesOfATree are read as git has them.
+// TestReadingATree: files are read as git has them.
 func TestReadingATree(t *testing.T) {
 	t.Parallel()
 	r, dir := start(t, map[string]string{"a/b.txt": "two\nlines\n", "empty": "", "no newline": "x"})

@@ -48,7 +48,7 @@ func stray(text string) string {
 	return "[result of a call that is not part of this conversation]\n" + text
 }
 
-// pairingCase is a row about who answers which call.
+// TestPairingCases plays rows about which result answers which call.
 func TestPairingCases(t *testing.T) {
 	t.Parallel()
 	for _, row := range casetable.ReadKind(t, "dirge_repair.jsonl", "pairing") {
