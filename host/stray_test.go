@@ -11,6 +11,7 @@ import (
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
+	"github.com/plan-engine/plan/host/batches"
 	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/internal/gittest"
 	"github.com/plan-engine/plan/internal/hint"
@@ -159,5 +160,39 @@ func TestCancellingTouchesNoPlaceOfAJournal(t *testing.T) {
 	gone, err := away.GC(t.Context(), host.GCPolicy{KeepAlone: true}, false, false, nil)
 	if err != nil || len(gone.Removed) != 1 || refs() != was {
 		t.Errorf("removed %+v, %v, refs\n%s\nof\n%s", gone.Removed, err, refs(), was)
+	}
+}
+
+// Nothing that a journal from elsewhere tells of is published, also as the beginning of a
+// thread that goes on here, and no branch is made for it.
+func TestNothingOfAJournalIsPublished(t *testing.T) {
+	t.Parallel()
+	w := hosttest.New(t)
+	h, id := elsewhere(t, w, host.Request{Dir: w.Repo, Text: "Make greet.sh say hello"})
+	at := h.At(w.Repo)
+	told, err := at.Tell(t.Context(), id, host.Letter{Text: "Make greet.sh say hello, and no more"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := at.Resume(t.Context(), told.Continuation, host.Options{}, host.Face{}); err != nil {
+		t.Fatal(err)
+	}
+	was := gittest.Git(t, w.Repo, "for-each-ref", "refs/heads")
+	for _, id := range []plan.RunID{id, told.Continuation} {
+		run, err := at.Load(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		how := batches.Publish{Command: "touch " + filepath.Join(w.Dir, "published")}
+		if _, err := batches.New(at).PublishRun(t.Context(), run, how, true); err == nil ||
+			!strings.Contains(err.Error(), "was begun elsewhere") {
+			t.Errorf("run %s: %v", id, err)
+		}
+	}
+	if now := gittest.Git(t, w.Repo, "for-each-ref", "refs/heads"); now != was {
+		t.Errorf("the branches were\n%s\nand are\n%s", was, now)
+	}
+	if _, err := os.Stat(filepath.Join(w.Dir, "published")); err == nil {
+		t.Error("the command was run")
 	}
 }

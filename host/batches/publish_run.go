@@ -35,6 +35,15 @@ func (b *Batches) PublishRun(ctx context.Context, run *engine.Run, p Publish, an
 			fmt.Sprintf("Go on with it first: plan resume %s", run.ID),
 		)
 	}
+	thread, err := b.host.ThreadOf(ctx, run)
+	if err != nil {
+		return out, err
+	}
+	for _, r := range thread { // before anything is committed
+		if _, err := b.host.WorkFolder(ctx, r); err != nil {
+			return out, err
+		}
+	}
 	db, err := b.host.DB(ctx)
 	if err != nil {
 		return out, err
