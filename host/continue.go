@@ -142,7 +142,7 @@ func (h *Host) continueFrom(
 			return End{}, err
 		}
 	}
-	cfg, err := h.settingsAfter(ctx, db, before, r)
+	cfg, known, err := h.settingsAfter(ctx, db, before, r)
 	if err != nil {
 		return End{}, err
 	}
@@ -165,7 +165,7 @@ func (h *Host) continueFrom(
 		return End{}, err
 	}
 	defer func() { err = errors.Join(err, hold.Close()) }()
-	s, err := h.openSession(ctx, cfg, o, face, tree, before.Start.Repo, db, before.Adjusted)
+	s, err := h.openSession(ctx, cfg, o, face, tree, before.Start.Repo, db, known)
 	if err != nil {
 		return End{}, err
 	}
@@ -178,29 +178,29 @@ func (h *Host) continueFrom(
 }
 
 // settingsAfter are the settings of a run that goes on from another: those of that one,
-// with a budget and a way of its own.
+// with a budget and a way of its own. Known is what that one found out about its servers.
 func (h *Host) settingsAfter(
 	ctx context.Context,
 	db *memory.DB,
 	before *engine.Run,
 	r Request,
-) (cfg config.Config, err error) {
+) (cfg config.Config, known []plan.Adjusted, err error) {
 	files, err := h.Settings(before.Start.Repo, config.Config{})
 	if err != nil {
-		return cfg, err
+		return cfg, nil, err
 	}
 	imported, err := importedUpTo(ctx, db, before.ID, before.Start)
 	if err != nil {
-		return cfg, err
+		return cfg, nil, err
 	}
 	if imported > 0 { // what a journal from elsewhere says of settings counts for nothing
 		cfg = r.applyTo(files)
 	} else {
 		var previous stored
 		if previous, cfg, _, err = h.keptSettings(before, files, r.Options); err != nil {
-			return cfg, err
+			return cfg, nil, err
 		}
-		cfg = withRules(cfg, previous.Config, files)
+		cfg, known = withRules(cfg, previous.Config, files), before.Adjusted
 	}
 	cfg.Way = cmp.Or(r.Settings.Way, files.Way)
 	cfg.Worktree = nil // it works where that one did
@@ -210,7 +210,7 @@ func (h *Host) settingsAfter(
 	if r.Aim == plan.AimAsk {
 		cfg.MaxReviewCycles = new(0)
 	}
-	return cfg, nil
+	return cfg, known, nil
 }
 
 // describeBefore writes down where a run goes on from, and what came of that one.
