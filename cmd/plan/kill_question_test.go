@@ -84,7 +84,7 @@ func TestKillMatrixOfAQuestion(t *testing.T) {
 	kind := func(k questionKill) string { return k.point }
 	random := sampling.New(t)
 	if !sampling.All() {
-		kills = sampling.Pick(random, 10, sampling.PickEach(random, 1, kills, kind))
+		kills = sampling.Pick(random, 6, sampling.PickEach(random, 1, kills, kind))
 	}
 	var tally killTally
 	each(kills, func(k questionKill) {

@@ -66,7 +66,7 @@ func (r *killRange) reference() []string {
 // TestKillMatrix kills a run before and after every append and every effect,
 // each time in a place of its own, and resumes it. It must come to the same
 // end: tree, diff, snapshots, exit code and journal. A second matrix kills the
-// resume as well. The sample has ten kinds of failpoints.
+// resume as well. The sample has six kinds of failpoints.
 func TestKillMatrix(t *testing.T) {
 	t.Parallel()
 	r := newKillRange(t, "scenario.toml")
@@ -75,7 +75,7 @@ func TestKillMatrix(t *testing.T) {
 	kills := upTo(len(points) + spread)
 	if !sampling.All() {
 		kind := func(at int) string { return points[at-1] }
-		kills = sampling.Pick(random, 10, sampling.PickEach(random, 1, upTo(len(points)), kind))
+		kills = sampling.Pick(random, 6, sampling.PickEach(random, 1, upTo(len(points)), kind))
 	}
 	var tally killTally
 	each(kills, func(at int) { r.killAt(at, len(points), &tally) })
