@@ -89,7 +89,7 @@ var (
 // whose process is ended by the work looks like that.
 func readTAP(lines []string) (own, files *count) {
 	var points, summed count
-	planned, said := false, false
+	planned, totals := false, false
 	for _, line := range lines {
 		switch {
 		case fileEntry().MatchString(line):
@@ -101,14 +101,14 @@ func readTAP(lines []string) (own, files *count) {
 			planned = true
 		}
 		if tapSum().MatchString(line) {
-			said = true
+			totals = true
 			summed.addLine(tapSum(), line)
 		} else if m := tapPoint().FindStringSubmatch(line); m != nil {
 			points.addPoint(m[1] != "", m[2])
 		}
 	}
 	switch {
-	case said:
+	case totals:
 		own = &summed
 	case planned:
 		own, files = &points, nil

@@ -66,8 +66,8 @@ func (h *Host) isStray(ctx context.Context, run *engine.Run) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	told, err := db.OnlyTold(ctx)
-	return told[run.ID] && !h.standsAt(run.Start.Repo), err
+	imported, err := db.OnlyImported(ctx)
+	return imported[run.ID] && !h.standsAt(run.Start.Repo), err
 }
 
 // standsAt reports whether the person stands in the work tree at a path.

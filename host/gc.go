@@ -164,9 +164,9 @@ func (h *Host) collect(ctx context.Context, p GCPolicy, dry, shrink bool, progre
 // leaveForeignPlaces takes from runs that were taken in, and have not gone on here, the name
 // of their repository: it was written on another machine, and nothing of the run lies there.
 func leaveForeignPlaces(ctx context.Context, db *memory.DB, runs []memory.RunInfo) error {
-	told, err := db.OnlyTold(ctx)
+	imported, err := db.OnlyImported(ctx)
 	for i, r := range runs {
-		if told[r.ID] {
+		if imported[r.ID] {
 			runs[i].Repo = ""
 		}
 	}

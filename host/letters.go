@@ -115,7 +115,7 @@ func (h *Host) postBound(ctx context.Context, db *memory.DB, id plan.RunID, l *L
 		if !l.Kind.decides() {
 			return h.post(ctx, db, id, *l)
 		}
-		if err := h.postSeen(ctx, db, id, *l, last); !errors.Is(err, memory.ErrTold) {
+		if err := h.postSeen(ctx, db, id, *l, last); !errors.Is(err, memory.ErrNewLetters) {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ import (
 // on with the run. Nothing is done that it does not have.
 type Mirror interface {
 	// Append returns once a part of the journal is kept, and the snapshots that it speaks
-	// of. Errors: memory.ErrTold, and [ErrUnreachable], which parks the run.
+	// of. Errors: memory.ErrNewLetters, and [ErrUnreachable], which parks the run.
 	Append(ctx context.Context, p memory.Part, b worktree.Bundle) error
 	// Kept are the snapshots that it has: commits by ref.
 	Kept() map[string]string

@@ -33,7 +33,7 @@ func (db *DB) LastLetter(ctx context.Context) (id int64, err error) {
 }
 
 // PostSeen is [DB.Post] for a letter that was written by what the inbox had, up to the
-// letter with the id last: it fails with [ErrTold] where others have come to the run
+// letter with the id last: it fails with [ErrNewLetters] where others have come to the run
 // since, taken or not. Of two that decide at once, one learns of the other.
 func (db *DB) PostSeen(
 	ctx context.Context,
@@ -65,7 +65,7 @@ func (db *DB) PostSeen(
 		case err != nil:
 			return 0, err
 		case !r.Ended():
-			return 0, fmt.Errorf("post to run %s: %w", run, ErrTold)
+			return 0, fmt.Errorf("post to run %s: %w", run, ErrNewLetters)
 		}
 		return 0, fmt.Errorf("post to run %s: %w", run, ErrEnded)
 	}

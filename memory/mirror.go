@@ -22,14 +22,14 @@ type Part struct {
 // with the run.
 type Mirror interface {
 	// Append returns once the part is kept there. Where it fails, nothing is appended
-	// here either. It fails with [ErrTold] where it has put letters into the inbox in
+	// here either. It fails with [ErrNewLetters] where it has put letters into the inbox in
 	// place of the part, so that the caller can look whether that still holds.
 	Append(ctx context.Context, p Part) error
 }
 
-// ErrTold is what a [Mirror] and [DB.PostSeen] fail with: letters have come since the inbox
+// ErrNewLetters is what a [Mirror] and [DB.PostSeen] fail with: letters have come since the inbox
 // was looked into.
-var ErrTold = errors.New("letters have come for the run")
+var ErrNewLetters = errors.New("letters have come for the run")
 
 // MirrorTo has all that is appended from now on kept by a mirror first.
 func (w *Writer) MirrorTo(m Mirror) {
@@ -64,7 +64,7 @@ func (w *Writer) keepMirrored(ctx context.Context, e *appendEntry, events []plan
 			return err
 		}
 		err := w.mirror.Append(ctx, p)
-		if errors.Is(err, ErrTold) {
+		if errors.Is(err, ErrNewLetters) {
 			continue
 		}
 		w.unmirrored = err != nil

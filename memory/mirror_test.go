@@ -111,7 +111,7 @@ func TestALetterComesBeforeTheMirrorHasThePart(t *testing.T) {
 		if _, err := db.Post(t.Context(), "R", "steer", nil); err != nil {
 			return err
 		}
-		return memory.ErrTold
+		return memory.ErrNewLetters
 	}}
 	w.MirrorTo(m)
 	_, err := w.AppendUnlessUnread(t.Context(), []string{"steer"}, nil, report("R", "a"))

@@ -32,27 +32,27 @@ func (w *Writer) noteImported(ctx context.Context, tx *txn, upTo int64) error {
 	return nil
 }
 
-// onlyTold is the condition of runs that were taken in and have not gone on here: they have
+// onlyImported is the condition of runs that were taken in and have not gone on here: they have
 // done nothing in this home but come to an end, and what their journals name are no places
 // of it.
-const onlyTold = `EXISTS (SELECT 1 FROM inbox WHERE run = key AND kind = '` + kindImported + `' AND NOT EXISTS (
+const onlyImported = `EXISTS (SELECT 1 FROM inbox WHERE run = key AND kind = '` + kindImported + `' AND NOT EXISTS (
 	SELECT 1 FROM events WHERE run = key AND seq > taken_seq AND type NOT IN ('state', 'run_end')))`
 
-// OnlyTold lists the runs that were taken in and have not gone on here.
-func (db *DB) OnlyTold(ctx context.Context) (told map[plan.RunID]bool, err error) {
+// OnlyImported lists the runs that were taken in and have not gone on here.
+func (db *DB) OnlyImported(ctx context.Context) (imported map[plan.RunID]bool, err error) {
 	const op = "list runs from elsewhere in"
-	rows, err := db.read.QueryContext(ctx, "SELECT id FROM runs WHERE "+onlyTold)
+	rows, err := db.read.QueryContext(ctx, "SELECT id FROM runs WHERE "+onlyImported)
 	if err != nil {
 		return nil, db.wrapError(op, err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err says it
-	told = map[plan.RunID]bool{}
+	imported = map[plan.RunID]bool{}
 	for rows.Next() {
 		var id plan.RunID
 		if err := rows.Scan(&id); err != nil {
 			return nil, db.wrapError(op, err)
 		}
-		told[id] = true
+		imported[id] = true
 	}
-	return told, db.wrapError(op, rows.Err())
+	return imported, db.wrapError(op, rows.Err())
 }

@@ -138,7 +138,7 @@ type hiding struct {
 func (h *hiding) write(ctx context.Context, tx *txn) error {
 	h.hidden, h.faults = nil, nil
 	drops := []string{
-		"UPDATE runs SET repo = '' WHERE key = ?1 AND ?2 <> '' AND " + onlyTold, // it has left nothing there
+		"UPDATE runs SET repo = '' WHERE key = ?1 AND ?2 <> '' AND " + onlyImported, // it has left nothing there
 		"DELETE FROM inbox WHERE run = ?1 AND ?2 <> ''",
 		// Notes that the run has been counted: it will not come to an end again.
 		"DELETE FROM skill_outcomes WHERE run = ?2 AND ?1 <> 0",

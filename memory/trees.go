@@ -15,7 +15,7 @@ func Trees(ctx context.Context, path string) (trees []string, err error) {
 		return nil, wrapError("read the trees", path, err)
 	}
 	defer func() { err = errors.Join(err, wrapError("close", path, pool.Close())) }()
-	rows, err := pool.QueryContext(ctx, "SELECT DISTINCT repo FROM runs WHERE NOT "+onlyTold)
+	rows, err := pool.QueryContext(ctx, "SELECT DISTINCT repo FROM runs WHERE NOT "+onlyImported)
 	if err != nil {
 		return nil, wrapError("read the trees", path, err)
 	}

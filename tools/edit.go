@@ -160,13 +160,13 @@ func notFound(text, old, new string) string {
 	}
 	have, want := splitLines(text), splitLines(old)
 	line, blanks := nearestRegion(have, want)
-	made := strings.Index(text, new)
+	applied := strings.Index(text, new)
 	switch {
 	case line > 0 && blanks:
 		message += "It differs from this only in white space (indentation, tabs, blanks at the end); give it exactly " +
 			"as it is here:\n"
-	case made >= 0 && len(strings.TrimSpace(new)) > 8:
-		line, want = lineOf(text, made), splitLines(new)
+	case applied >= 0 && len(strings.TrimSpace(new)) > 8:
+		line, want = lineOf(text, applied), splitLines(new)
 		message += fmt.Sprintf(
 			"new_string is already there, at line %d: the change may have been made before. The file reads:\n",
 			line,

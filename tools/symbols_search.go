@@ -122,19 +122,19 @@ func (w nameQuery) tier(names, folded []byte) (int, []byte) {
 // mentioning are the files that may hold what is sought.
 func mentioning(files []source, sought words.Sought) []source {
 	parts := slices.Collect(slices.Chunk(files, max(1, (len(files)+workers()-1)/workers())))
-	found := make([][]source, len(parts))
+	mentions := make([][]source, len(parts))
 	var looking sync.WaitGroup
 	for i, part := range parts {
 		looking.Go(func() {
 			for _, f := range part {
 				if f.held == nil || sought.In(f.held) {
-					found[i] = append(found[i], f)
+					mentions[i] = append(mentions[i], f)
 				}
 			}
 		})
 	}
 	looking.Wait()
-	return slices.Concat(found...)
+	return slices.Concat(mentions...)
 }
 
 // enough reports whether going on would only find what is not shown, or cost too much.

@@ -100,7 +100,7 @@ func indexInfo(changes []delta) string {
 // only makes sure that two trees differ in the paths of the changes alone: git
 // takes what is in the place of another entry out of an index.
 func (r *Repo) only(ctx context.Context, from, to string, changes []delta) error {
-	got, err := r.deltas(ctx, from, to)
+	actual, err := r.deltas(ctx, from, to)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (r *Repo) only(ctx context.Context, from, to string, changes []delta) error
 		meant[c.path] = true
 	}
 	var lost []string
-	for _, c := range got {
+	for _, c := range actual {
 		if !meant[c.path] {
 			lost = append(lost, c.path)
 		}

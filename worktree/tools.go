@@ -49,13 +49,13 @@ type tool struct {
 // of everything under "", which is always there. The digest is made of paths,
 // sizes, modes, targets of links and times; contents are not read.
 func (r *Repo) Tools(ctx context.Context) (map[string]string, error) {
-	found, err := r.tools(ctx)
+	files, err := r.tools(ctx)
 	if err != nil {
 		return nil, err
 	}
 	whole := sha256.New()
 	out := map[string]string{}
-	for top, list := range byTop(found) {
+	for top, list := range byTop(files) {
 		sum := sha256.New()
 		for _, t := range list {
 			_, _ = sum.Write([]byte(t.says)) // a hash takes everything
@@ -72,12 +72,12 @@ func (r *Repo) Tools(ctx context.Context) (map[string]string, error) {
 // ToolsSince lists, for each top folder, the files of Tools that were written to
 // or replaced after a time, sorted.
 func (r *Repo) ToolsSince(ctx context.Context, since time.Time) (map[string][]string, error) {
-	found, err := r.tools(ctx)
+	files, err := r.tools(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string][]string{}
-	for top, list := range byTop(found) {
+	for top, list := range byTop(files) {
 		for _, t := range list {
 			if t.changed.After(since) {
 				out[top] = append(out[top], t.path)

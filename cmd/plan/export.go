@@ -87,20 +87,20 @@ is the same, and refused if it is not.`,
 }
 
 func (a *app) importRun(ctx context.Context, file io.ReadSeeker) error {
-	got, err := a.host.Import(ctx, file)
+	run, err := a.host.Import(ctx, file)
 	if err != nil {
 		return err
 	}
 	document := map[string]any{
-		"id":      got.Run,
-		"events":  got.Events,
-		"blobs":   got.Blobs,
-		"already": got.Existed,
-		"state":   got.State,
+		"id":      run.Run,
+		"events":  run.Events,
+		"blobs":   run.Blobs,
+		"already": run.Existed,
+		"state":   run.State,
 	}
-	err = a.answer(document, func(w io.Writer) error { return render.Imported(w, got) })
-	if err == nil && got.NoRepo && !got.Existed && !a.json {
-		a.note(fmt.Sprintf("its repository (%s) is not here, so it cannot be resumed", got.Repo))
+	err = a.answer(document, func(w io.Writer) error { return render.Imported(w, run) })
+	if err == nil && run.NoRepo && !run.Existed && !a.json {
+		a.note(fmt.Sprintf("its repository (%s) is not here, so it cannot be resumed", run.Repo))
 	}
 	return err
 }

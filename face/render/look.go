@@ -225,13 +225,13 @@ func endOf(text string, width int) string {
 
 // Joined lists parts between dots, leaving empty ones out.
 func (l Look) Joined(parts ...string) string {
-	kept := make([]string, 0, len(parts))
+	filled := make([]string, 0, len(parts))
 	for _, p := range parts {
 		if p != "" {
-			kept = append(kept, p)
+			filled = append(filled, p)
 		}
 	}
-	return strings.Join(kept, " "+l.dot+" ")
+	return strings.Join(filled, " "+l.dot+" ")
 }
 
 // cellWidth returns the columns that text takes. Characters of ambiguous width

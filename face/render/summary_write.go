@@ -66,8 +66,8 @@ func (s *summary) outcome() {
 	if s.t.state.ExitCode() == plan.ExitOK {
 		f = nil // it was overcome
 	}
-	told := (s.t.Verdict != nil && why == s.t.Verdict.Why) || (f != nil && why == f.Error)
-	if why != "" && !told {
+	shown := (s.t.Verdict != nil && why == s.t.Verdict.Why) || (f != nil && why == f.Error)
+	if why != "" && !shown {
 		s.row("why", InkNone, why)
 	}
 	if f != nil {

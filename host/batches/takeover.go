@@ -206,7 +206,7 @@ func (t *takeover) Append(ctx context.Context, p memory.Part, b worktree.Bundle)
 	}
 	if t.told {
 		t.told = false
-		return memory.ErrTold
+		return memory.ErrNewLetters
 	}
 	part := nats.Part{Refs: b.Refs, Bundle: b.Data}
 	for _, line := range p.Lines {
@@ -233,7 +233,7 @@ func (t *takeover) Append(ctx context.Context, p memory.Part, b worktree.Bundle)
 	}
 	if !appended {
 		t.told = false
-		return memory.ErrTold
+		return memory.ErrNewLetters
 	}
 	maps.Copy(t.kept, b.Refs)
 	return nil

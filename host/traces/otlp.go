@@ -115,14 +115,14 @@ func (c Collector) send(ctx context.Context, client *http.Client, spans []Span) 
 	for name, value := range c.Headers {
 		r.Header.Set(name, value)
 	}
-	got, err := client.Do(r)
+	response, err := client.Do(r)
 	if err != nil {
 		return err //nolint:wrapcheck // it names the address
 	}
-	defer got.Body.Close() //nolint:errcheck // only read
-	text, _ := io.ReadAll(io.LimitReader(got.Body, 512))
-	if got.StatusCode/100 != 2 {
-		return fmt.Errorf("it answers %s: %s", got.Status, text)
+	defer response.Body.Close() //nolint:errcheck // only read
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 512))
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("it answers %s: %s", response.Status, text)
 	}
 	return nil
 }

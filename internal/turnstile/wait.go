@@ -66,10 +66,10 @@ func (w *wait) look() error {
 // tell says for whom this process waits, once for all of its goroutines.
 func (t *Turnstile) tell(pid int) {
 	t.mu.Lock()
-	told := t.told || t.inside
+	silent := t.told || t.inside
 	t.told = true
 	t.mu.Unlock()
-	if !told && t.cfg.Tell != nil {
+	if !silent && t.cfg.Tell != nil {
 		t.cfg.Tell(pid)
 	}
 }

@@ -47,11 +47,11 @@ func (c *Counter) Count(text string) int64 {
 	for rest := text; rest != ""; {
 		part := rest[:min(len(rest), piece)]
 		rest = rest[len(part):]
-		got, err := c.codec.Count(part)
+		tokens, err := c.codec.Count(part)
 		if err != nil {
-			got = (len(part) + 3) / 4 // what it cannot read is about this long
+			tokens = (len(part) + 3) / 4 // what it cannot read is about this long
 		}
-		n += int64(got)
+		n += int64(tokens)
 	}
 	if len(text) >= short {
 		c.remember(text, n)

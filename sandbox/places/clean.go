@@ -35,23 +35,23 @@ func (s settings) clean(text string) string {
 		return s.cleanXML(text)
 	}
 	var out strings.Builder
-	section, kept, open := "", true, false
+	section, allowed, open := "", true, false
 	for line := range strings.Lines(text) {
 		trimmed := strings.TrimSpace(line)
 		name, isHeader := header(line)
 		switch {
 		case open || s.goesOn(line, trimmed):
 		case trimmed == "", trimmed == "---":
-			kept = true
+			allowed = true
 		case trimmed[0] == '#', trimmed[0] == ';':
 			continue // people put what they do not use any more behind it
 		case isHeader && s.hasSections():
-			section, kept = name, true
+			section, allowed = name, true
 		default:
-			kept = s.allows(section, trimmed)
+			allowed = s.allows(section, trimmed)
 		}
 		open = (s.style == styleGit || s.style == styleProperties) && strings.HasSuffix(trimmed, `\`)
-		if kept && !looksSecret().MatchString(line) {
+		if allowed && !looksSecret().MatchString(line) {
 			out.WriteString(userinfo.Strip(line))
 		}
 	}

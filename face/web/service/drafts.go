@@ -95,9 +95,9 @@ func (w *Service) Facts(ctx context.Context, words string) ([]plan.Fact, error) 
 	if words == "" {
 		return facts.List(ctx, learning.AllFacts, mostFacts)
 	}
-	found, err := facts.Search(ctx, learning.AllFacts, words, mostFacts)
-	out := make([]plan.Fact, 0, len(found))
-	for _, f := range found {
+	hits, err := facts.Search(ctx, learning.AllFacts, words, mostFacts)
+	out := make([]plan.Fact, 0, len(hits))
+	for _, f := range hits {
 		out = append(out, f.Fact)
 	}
 	return out, err
