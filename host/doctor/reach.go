@@ -157,6 +157,9 @@ func (d Doctor) unreached(
 	if err != nil {
 		return nil, err
 	}
+	if !w.Hold() { // it would run as the user, in a tree that says what it runs
+		return nil, errors.New("no wall holds here")
+	}
 	inside, err := w.PhaseRoom(ctx, plan.Review, plan.Trees{})
 	if err != nil {
 		return nil, err

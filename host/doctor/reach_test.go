@@ -60,3 +60,34 @@ func TestProgramsThatAreNotReached(t *testing.T) {
 		t.Errorf("%+v", reach)
 	}
 }
+
+// Where no wall holds, the programs of a tree's checks are not tried: one that stands in for
+// another, such as a toolchain's, runs what the tree names.
+func TestNoProgramIsTriedWithoutWalls(t *testing.T) {
+	t.Parallel()
+	dir := wallstest.Committed(t)
+	home := t.TempDir()
+	gittest.Write(t, home, map[string]string{
+		"bin/bash":         "#!/bin/sh\necho noise\nexec /bin/bash \"$@\"\n", // no wall stands its trial with it
+		"bin/mytool":       "#!/bin/sh\ntouch " + home + "/tried\n",
+		"plan/config.toml": "sandbox = 'auto'\n[checks]\nrequired = ['mytool x']\n",
+	})
+	for _, name := range []string{"bin/bash", "bin/mytool"} {
+		if err := os.Chmod(filepath.Join(home, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := doctor.New(t.Context(), host.New(host.Config{Environ: []string{
+		"PLAN_HOME=" + filepath.Join(home, "plan"), "HOME=" + home,
+		"PATH=" + filepath.Join(home, "bin") + ":" + os.Getenv("PATH"),
+	}}), dir).All(t.Context(), doctor.Probe{})
+	if walls := find(t, found, "walls"); !strings.HasPrefix(walls.Detail, "none") {
+		t.Fatalf("%+v", walls)
+	}
+	if f := find(t, found, "programs"); f.OK || !strings.Contains(f.Detail, "no wall") {
+		t.Errorf("%+v", f)
+	}
+	if _, err := os.Stat(filepath.Join(home, "tried")); err == nil {
+		t.Error("it was tried")
+	}
+}
