@@ -31,6 +31,7 @@ type Worker struct {
 	end   func()        // stops listening for it
 	turn  chan struct{} // holds a value while one asks for a job, on behalf of all
 	lanes openLanes     // of who has the turn
+	swept time.Time     // when it last looked for lost messages, of who has the turn
 
 	mu   sync.Mutex
 	held map[string]*lease // by the job's id as given out
@@ -117,6 +118,9 @@ func (w *Worker) Claim(ctx context.Context) (batch.Claimed, bool, error) {
 			fresh = true // there may be a lane that was not there when they were listed
 			continue
 		}
+		if err == nil {
+			w.sweep(ctx)
+		}
 		fresh = err != nil
 		timer := time.NewTimer(pause - rand.N(pause/4)) //nolint:gosec // not all workers at the same moment
 		select {
@@ -128,6 +132,17 @@ func (w *Worker) Claim(ctx context.Context) (batch.Claimed, bool, error) {
 		}
 		timer.Stop()
 	}
+}
+
+// sweep has the queue look for lost messages now and then, while there is no work. What fails
+// is tried again the next time.
+func (w *Worker) sweep(ctx context.Context) {
+	now := w.store.cfg.Now()
+	if age := now.Sub(w.swept); age >= 0 && age < sweepLeases*w.store.cfg.Lease {
+		return
+	}
+	w.swept = now
+	_ = w.store.sweep(ctx)
 }
 
 // tryClaim takes the first job there is, of the highest priority. Fresh has it look which

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
@@ -261,6 +264,51 @@ func within(t *testing.T, so func() bool) {
 		case <-end:
 			t.Fatal("it did not come to be so")
 		}
+	}
+}
+
+// A job that has lost its message, waiting or while its worker died, is given out all the same.
+func TestALostMessageIsSentAgain(t *testing.T) {
+	t.Parallel()
+	url := serve(t, t.TempDir(), 0).URL()
+	s, err := nats.Open(t.Context(), nats.Config{URL: url, Token: "secret", Lease: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	add(t, s, "A", 3, nil)
+	dead := worker(t, s, "dead", false)
+	claim(t, dead)
+	dead.Close()
+	conn, err := natsgo.Connect(url, natsgo.Token("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, err := js.Stream(t.Context(), "PLAN_WORK")
+	if err == nil {
+		err = work.Purge(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := worker(t, s, "w", false)
+	for range 3 {
+		if err := record(t, w, claim(t, w), batch.JobDone, batch.Result{}); err != nil {
+			t.Error(err)
+		}
+	}
+	for place, lost := range []int{1, 0, 0} {
+		if j := job(t, s, "A", place); j.State != batch.JobDone || j.Lost != lost {
+			t.Errorf("%+v", j)
+		}
+	}
+	if left, err := s.Left(t.Context()); err != nil || left > 0 {
+		t.Errorf("%d messages are left: %v", left, err)
 	}
 }
 
