@@ -134,7 +134,8 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 	for name, answer := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := clientOf(t, wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) { answer(w) }), withKey(key), func(c *chat.Config) {
+			url := wiretest.Serve(t, func(w http.ResponseWriter, _ *http.Request, _ int, _ string) { answer(w) })
+			client := clientOf(t, url, withKey(key), func(c *chat.Config) {
 				c.Headers = map[string]string{"X-Gateway": header}
 				c.Secrets = []string{header, ""}
 			})

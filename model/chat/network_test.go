@@ -199,7 +199,8 @@ func TestIdle(t *testing.T) {
 	})
 	t.Run("after the reason", func(t *testing.T) {
 		t.Parallel()
-		client := clientOf(t, wiretest.Serve(t, hang("data: "+deltaOf(`{"content":"hello"}`, "stop")+"\n\n")), func(c *chat.Config) { c.Idle = 500 * time.Millisecond })
+		url := wiretest.Serve(t, hang("data: "+deltaOf(`{"content":"hello"}`, "stop")+"\n\n"))
+		client := clientOf(t, url, func(c *chat.Config) { c.Idle = 500 * time.Millisecond })
 		answer, err := client.Generate(t.Context(), call("hi"), nil)
 		if err != nil || answer.Message.Text() != "hello" {
 			t.Errorf("answer = %+v, %v", answer, err)
