@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/internal/subpath"
 	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree/git"
@@ -21,7 +20,7 @@ import (
 // worked on, where the commands of runs could have put programs. A tree that holds the
 // home of the user counts only where dir lies in it, since all that the user has leads there.
 func (h *Host) Clear(ctx context.Context, dir string) []string {
-	return git.Clear(h.environ, aroundDir(dir), h.worked(ctx))
+	return git.Clear(h.environ, aroundDir(dir), h.Avoid(ctx))
 }
 
 // aroundDir is the work tree that a directory seems to be in, "" for none.
@@ -36,28 +35,26 @@ func aroundDir(dir string) string {
 	return git.Around(dir)
 }
 
-// Avoid returns what reports whether an absolute path leads into a tree that a run of this
-// home has worked on by now: no program of plan's own is taken from there.
-func (h *Host) Avoid(ctx context.Context) func(path string) bool { return h.worked(ctx) }
-
 // Searched is the PATH on which programs of plan's own are found that work about dir.
 func (h *Host) Searched(ctx context.Context, dir string) string {
-	return config.Lookup(h.Clear(ctx, dir), "PATH")
+	return h.searched(aroundDir(dir), h.Avoid(ctx))
 }
 
-// worked returns what reports whether an absolute path leads into a tree that a run of
-// this home has worked on by now, or into one of more. It is asked for anew wherever
-// something begins, since other trees come to be worked on.
-func (h *Host) worked(ctx context.Context, more ...string) func(path string) bool {
+// Avoid returns what reports whether an absolute path leads into a tree that a run of this
+// home has worked on by now, or into one of more: no program of plan's own is taken from
+// there. It is asked for anew wherever something begins, since other trees come to be
+// worked on.
+func (h *Host) Avoid(ctx context.Context, more ...string) func(path string) bool {
 	paths, err := h.Paths()
 	if err != nil {
 		return func(string) bool { return false } // nothing has run, and nothing will
 	}
 	ctx = context.WithoutCancel(ctx)
+	whole := append(more, paths.Home) // of the home: the trees of runs, and the clones that they are of
 	known := sync.OnceValues(func() ([]string, error) { return h.knownTrees(ctx, paths.DB) })
 	return func(path string) bool {
-		if git.Inside(path, append(more, paths.Home)...) {
-			return true // the home has the trees of runs, and the clones that they are of
+		if git.Inside(path, whole...) {
+			return true
 		}
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {

@@ -73,17 +73,7 @@ func TestACollectionLeavesPlacesOfOthers(t *testing.T) {
 	if err := os.Mkdir(move, 0o700); err != nil { // of a process of the first home
 		t.Fatal(err)
 	}
-	w.Config.Environ = append(w.Config.Environ, "PLAN_HOME="+filepath.Join(w.Dir, "second"))
-	second := host.New(w.Config)
-	defer second.Close()
-	text, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer text.Close()
-	if _, err := second.Import(t.Context(), text); err != nil {
-		t.Fatal(err)
-	}
+	second := importing(t, w, file)
 	paths, err := second.Paths()
 	if err != nil {
 		t.Fatal(err)

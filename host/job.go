@@ -237,7 +237,7 @@ func (h *Host) openClone(ctx context.Context, url string) (*worktree.Repo, error
 		}
 		return repo, repo.Fetch(ctx)
 	}
-	repo, err := worktree.Clone(ctx, url, dir, h.worked(ctx))
+	repo, err := worktree.Clone(ctx, url, dir, h.Avoid(ctx))
 	if err != nil {
 		if other, oerr := h.OpenRepo(ctx, dir); oerr == nil { // another process was faster
 			return other, nil

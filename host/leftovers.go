@@ -72,7 +72,7 @@ type leftovers struct {
 func (h *Host) Leftovers(ctx context.Context, dry bool) (out []Leftover, err error) {
 	out = []Leftover{}
 	l := &leftovers{
-		avoid: h.worked(ctx),
+		avoid: h.Avoid(ctx),
 		runs:  map[plan.RunID]memory.RunInfo{},
 		dry:   dry,
 	}
@@ -141,7 +141,7 @@ func (h *Host) endNotes(ctx context.Context, db *memory.DB, repo *worktree.Repo)
 		return err
 	}
 	l := &leftovers{
-		avoid: h.worked(ctx),
+		avoid: h.Avoid(ctx),
 		db:    db,
 		runs:  map[plan.RunID]memory.RunInfo{},
 		notes: slices.DeleteFunc(notes, func(n intent.Entry) bool { return n.Repo != repo.Root() }),

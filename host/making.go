@@ -41,7 +41,7 @@ func (h *Host) beginMaking(ctx context.Context, db *memory.DB, id plan.RunID, re
 	if err != nil {
 		return nil, err
 	}
-	return &making{Intent: i, db: db, avoid: h.worked(ctx)}, nil
+	return &making{Intent: i, db: db, avoid: h.Avoid(ctx)}, nil
 }
 
 // tree writes down a work tree that is about to be made. A branch that is there

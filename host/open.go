@@ -41,7 +41,7 @@ func (h *Host) openRestored(
 		return nil, hint.Wrap(err, "See what .git says of hooks, filters and other programs where runs were killed, "+
 			"then remove the file.")
 	}
-	repo, err := open(ctx, dir, h.worked(ctx))
+	repo, err := open(ctx, dir, h.Avoid(ctx))
 	if err != nil {
 		return nil, err
 	}

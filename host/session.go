@@ -81,7 +81,7 @@ func (h *Host) openSession(
 		face:        face,
 		repo:        repo,
 		db:          db,
-		avoid:       h.worked(ctx, learnAbout),
+		avoid:       h.Avoid(ctx, learnAbout),
 		autoApprove: opts.AutoApprove || cfg.AutoApprove,
 		force:       opts.Force,
 		secrets:     config.NewKnownSecrets(cfg.Secrets(h.environ)),
@@ -193,7 +193,7 @@ func (h *Host) openLearning(
 		Home:       paths.Home,
 		Trust:      h.trustStore(paths),
 		Redact:     redact,
-		Avoid:      h.worked(ctx),
+		Avoid:      h.Avoid(ctx),
 		Now:        h.now,
 	})
 }

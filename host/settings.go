@@ -73,7 +73,7 @@ func (h *Host) SettingsLayers(repo string) ([]config.Layer, error) {
 // SettingsAt are those that hold in a directory, and the root of the repository that
 // it is in, "" for none.
 func (h *Host) SettingsAt(ctx context.Context, dir string) (cfg config.Config, root string, err error) {
-	if repo, err := worktree.Open(ctx, dir, h.worked(ctx)); err == nil {
+	if repo, err := worktree.Open(ctx, dir, h.Avoid(ctx)); err == nil {
 		root = repo.Root()
 	}
 	cfg, err = h.Settings(root, config.Config{})
@@ -146,7 +146,7 @@ func (h *Host) userSettings() config.Config {
 // Connector reaches model servers with the keys of the host's environment, for what is done
 // about dir, "" for no place: a command that prints a key comes from no tree, as in [Host.Clear].
 func (h *Host) Connector(ctx context.Context, dir string) connect.Connector {
-	return h.connector(aroundDir(dir), h.worked(ctx))
+	return h.connector(aroundDir(dir), h.Avoid(ctx))
 }
 
 func (h *Host) connector(tree string, avoid func(path string) bool) connect.Connector {

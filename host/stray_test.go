@@ -30,6 +30,12 @@ func elsewhere(t *testing.T, w *hosttest.World, r host.Request) (*host.Host, pla
 	if _, err := first.ExportFile(t.Context(), end.Run, file, false); err != nil {
 		t.Fatal(err)
 	}
+	return importing(t, w, file), end.Run
+}
+
+// importing is another home that has taken in a run from a file.
+func importing(t *testing.T, w *hosttest.World, file string) *host.Host {
+	t.Helper()
 	w.Config.Environ = append(w.Config.Environ, "PLAN_HOME="+filepath.Join(w.Dir, "second"))
 	second := host.New(w.Config)
 	t.Cleanup(func() { second.Close() })
@@ -41,7 +47,7 @@ func elsewhere(t *testing.T, w *hosttest.World, r host.Request) (*host.Host, pla
 	if _, err := second.Import(t.Context(), text); err != nil {
 		t.Fatal(err)
 	}
-	return second, end.Run
+	return second
 }
 
 // What is to be changed in a repository that only a journal from elsewhere names is changed

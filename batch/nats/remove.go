@@ -132,22 +132,35 @@ func (s *Store) removeResults(ctx context.Context, id string) error {
 // removeMessages removes those that still say of jobs of a batch that they are to be done:
 // of one that was cancelled before a worker had it.
 func (s *Store) removeMessages(ctx context.Context, id string) error {
+	var failed error
+	err := s.eachMessage(ctx, func(m message, seq uint64) bool {
+		if m.Batch != id {
+			return true
+		}
+		failed = s.stream.DeleteMsg(ctx, seq)
+		if errors.Is(failed, jetstream.ErrMsgNotFound) {
+			failed = nil
+		}
+		return failed == nil
+	})
+	return errors.Join(err, failed)
+}
+
+// eachMessage reads what is in the stream of work, with its place there, until take wants no
+// more.
+func (s *Store) eachMessage(ctx context.Context, take func(m message, seq uint64) bool) error {
 	for after := uint64(0); ; {
 		msg, err := s.stream.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(workSubject+">"))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return nil
 		}
 		if err != nil {
-			return err //nolint:wrapcheck // Remove says what was done
+			return fmt.Errorf("read the messages of the queue: %w", err)
 		}
 		after = msg.Sequence
 		var m message
-		if json.Unmarshal(msg.Data, &m) != nil || m.Batch != id {
-			continue
-		}
-		err = s.stream.DeleteMsg(ctx, msg.Sequence)
-		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
-			return err //nolint:wrapcheck // Remove says what was done
+		if json.Unmarshal(msg.Data, &m) == nil && !take(m, msg.Sequence) {
+			return nil
 		}
 	}
 }

@@ -2,7 +2,6 @@ package nats
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -34,7 +33,11 @@ func (s *Store) sweep(ctx context.Context) error {
 	if due, err := s.takeSweep(ctx, before); err != nil || !due {
 		return err
 	}
-	sent, err := s.messages(ctx)
+	sent := map[message]bool{}
+	err = s.eachMessage(ctx, func(m message, _ uint64) bool {
+		sent[m] = true
+		return len(sent) < mostSwept
+	})
 	if err != nil || len(sent) >= mostSwept {
 		return err
 	}
@@ -81,26 +84,6 @@ func (s *Store) takeSweep(ctx context.Context, before time.Time) (due bool, err 
 		return false, fmt.Errorf("look for lost messages: %w", err)
 	}
 	return true, nil
-}
-
-// messages are those that the queue has, up to mostSwept.
-func (s *Store) messages(ctx context.Context) (map[message]bool, error) {
-	sent := map[message]bool{}
-	for after := uint64(0); len(sent) < mostSwept; {
-		msg, err := s.stream.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(workSubject+">"))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("look for lost messages: %w", err)
-		}
-		after = msg.Sequence
-		var m message
-		if json.Unmarshal(msg.Data, &m) == nil {
-			sent[m] = true
-		}
-	}
-	return sent, nil
 }
 
 // resend sends a message for a job that stands as it was read. A message that does turn up

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -104,7 +103,6 @@ func (m *model) sendQueued(v *view, l host.Letter) tea.Cmd {
 	}
 }
 
-// isForQueued reports whether a command is there for the run of a job in a queue, too.
-func (c command) isForQueued() bool {
-	return !c.run || slices.Contains([]string{"diff", "plan", "checks", "cost", "cancel"}, c.name)
-}
+// isForQueued reports whether a command is there for the run of a job in a queue, too: of those
+// about a run it is those that a view of that one alone has.
+func (c command) isForQueued() bool { return !c.run || c.inline() }
