@@ -187,7 +187,7 @@ func (s *Store) Batches(ctx context.Context) ([]Batch, error) {
 // allBatches are those, too, that are being removed.
 func (s *Store) allBatches(ctx context.Context) ([]Batch, error) {
 	var out []Batch
-	err := each(ctx, s.batches, "id.*", func(entry jetstream.KeyValueEntry) error {
+	err := s.batches.each(ctx, "id.*", func(entry jetstream.KeyValueEntry) error {
 		var b Batch
 		if err := json.Unmarshal(entry.Value(), &b); err != nil {
 			return fmt.Errorf("read a batch: %w", err)
@@ -235,7 +235,7 @@ func Find(all []Batch, prefix string) (Batch, error) {
 // Jobs lists the jobs of a batch in the order of the list that they came from.
 func (s *Store) Jobs(ctx context.Context, id string) ([]Job, error) {
 	var out []Job
-	err := each(ctx, s.jobs, id+".*", func(entry jetstream.KeyValueEntry) error {
+	err := s.jobs.each(ctx, id+".*", func(entry jetstream.KeyValueEntry) error {
 		var j Job
 		if err := json.Unmarshal(entry.Value(), &j); err != nil {
 			return fmt.Errorf("read a job of batch %s: %w", id, err)
@@ -247,33 +247,6 @@ func (s *Store) Jobs(ctx context.Context, id string) ([]Job, error) {
 	})
 	slices.SortFunc(out, func(a, b Job) int { return cmp.Compare(a.Place, b.Place) })
 	return out, err
-}
-
-// each reads all values whose keys fit a pattern.
-func each(
-	ctx context.Context,
-	bucket jetstream.KeyValue,
-	pattern string,
-	take func(jetstream.KeyValueEntry) error,
-) error {
-	watch, err := bucket.Watch(ctx, pattern, jetstream.IgnoreDeletes())
-	if err != nil {
-		return fmt.Errorf("list what is in the queue: %w", err)
-	}
-	defer watch.Stop() //nolint:errcheck // it is only read from
-	for {
-		select {
-		case entry, open := <-watch.Updates():
-			if !open || entry == nil { // that was the last there is
-				return nil
-			}
-			if err := take(entry); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
 }
 
 // Requeue puts the jobs of a batch that choose picks into the queue again, and all

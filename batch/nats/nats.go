@@ -78,8 +78,8 @@ type Store struct {
 	conn    *natsgo.Conn
 	js      jetstream.JetStream
 	stream  jetstream.Stream
-	batches jetstream.KeyValue
-	jobs    jetstream.KeyValue
+	batches bucket
+	jobs    bucket
 	results jetstream.ObjectStore // those that are too large for their job's record
 	journal jetstream.Stream
 	large   jetstream.ObjectStore // parts of journals

@@ -67,38 +67,13 @@ func (s *Store) create(ctx context.Context, replicas int) error {
 	return err //nolint:wrapcheck // Open says what was done
 }
 
-// createBucket makes a bucket. In a cluster it is read where it is written alone: another
-// server may not have the latest yet, and a worker would take its own job for lost.
-func (s *Store) createBucket(ctx context.Context, name string, replicas int) error {
-	bucket, err := s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket:   name,
-		Storage:  jetstream.FileStorage,
-		Replicas: replicas,
-	})
-	if err != nil || replicas == 1 {
-		return err //nolint:wrapcheck // Open says what was done
-	}
-	status, err := bucket.Status(ctx)
-	if err != nil {
-		return err //nolint:wrapcheck // Open says what was done
-	}
-	keyValue, ok := status.(*jetstream.KeyValueBucketStatus)
-	if !ok {
-		return fmt.Errorf("bucket %s is none of a stream", name)
-	}
-	cfg := keyValue.StreamInfo().Config
-	cfg.AllowDirect = false
-	_, err = s.js.UpdateStream(ctx, cfg)
-	return err //nolint:wrapcheck // Open says what was done
-}
-
 // bind finds the buckets, which are there.
 func (s *Store) bind(ctx context.Context) (err error) {
-	if s.batches, err = s.js.KeyValue(ctx, batchBucket); err != nil {
-		return err //nolint:wrapcheck // Open says what was done
+	if s.batches, err = s.bindBucket(ctx, batchBucket); err != nil {
+		return err
 	}
-	if s.jobs, err = s.js.KeyValue(ctx, jobBucket); err != nil {
-		return err //nolint:wrapcheck // Open says what was done
+	if s.jobs, err = s.bindBucket(ctx, jobBucket); err != nil {
+		return err
 	}
 	if s.results, err = s.js.ObjectStore(ctx, resultBucket); err != nil {
 		return err //nolint:wrapcheck // Open says what was done

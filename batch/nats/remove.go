@@ -15,10 +15,8 @@ import (
 	"github.com/plan-engine/plan"
 )
 
-// Names that JetStream gives to what buckets and object stores are made of.
+// Names that JetStream gives to what object stores are made of.
 const (
-	bucketStream  = "KV_"
-	bucketSubject = "$KV."
 	objectStream  = "OBJ_"
 	objectSubject = "$O."
 )
@@ -92,7 +90,7 @@ func (s *Store) Remove(ctx context.Context, id string) (done bool, err error) {
 		err = s.removeDigest(ctx, b)
 	}
 	if err == nil { // the last: where it is gone, all is
-		err = s.purge(ctx, bucketStream+batchBucket, bucketSubject+batchBucket+".id."+id)
+		err = s.batches.erase(ctx, "id."+id)
 	}
 	if err != nil {
 		return false, fmt.Errorf("remove batch %s: %w", id, err)
@@ -119,7 +117,7 @@ func (s *Store) removeJobs(ctx context.Context, id string) (left bool, err error
 	if left {
 		return true, nil
 	}
-	return false, s.purge(ctx, bucketStream+jobBucket, bucketSubject+jobBucket+"."+id+".*")
+	return false, s.jobs.erase(ctx, id+".*")
 }
 
 // removeResults removes what came of the jobs of a batch and did not fit into their records.
@@ -190,19 +188,14 @@ func (s *Store) removeDigest(ctx context.Context, b Batch) error {
 	if err != nil {
 		return err //nolint:wrapcheck // Remove says what was done
 	}
-	stream, err := s.js.Stream(ctx, bucketStream+batchBucket)
-	if err != nil {
-		return err //nolint:wrapcheck // Remove says what was done
-	}
-	subject := bucketSubject + batchBucket + "." + same
-	last, err := stream.GetLastMsgForSubject(ctx, subject)
+	last, err := s.batches.stream.GetLastMsgForSubject(ctx, bucketSubject+batchBucket+"."+same)
 	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && len(last.Data) > 0 { // a batch has taken it since
 		return nil
 	}
 	if err == nil {
-		err = stream.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(last.Sequence+1))
+		err = s.batches.erase(ctx, same, jetstream.WithPurgeSequence(last.Sequence+1))
 	}
-	return err //nolint:wrapcheck // Remove says what was done
+	return err
 }
 
 // purge removes all messages of a subject.

@@ -106,12 +106,11 @@ func (c *tally) requireOnce(t *testing.T, s *nats.Store, n int) {
 			t.Errorf("%s ended %d times", id, times)
 		}
 	}
-	within(t, func() bool { // a server that was away lists what it had, until it has caught up
-		jobs, err := s.Jobs(t.Context(), "A")
-		return err == nil && len(jobs) == n && !slices.ContainsFunc(jobs, func(j nats.Job) bool {
-			return j.State != batch.JobDone || j.Lease != nil
-		})
-	})
+	jobs, err := s.Jobs(t.Context(), "A")
+	open := slices.ContainsFunc(jobs, func(j nats.Job) bool { return j.State != batch.JobDone || j.Lease != nil })
+	if err != nil || len(jobs) != n || open {
+		t.Errorf("%d of %d jobs are listed, one as open: %t (%v)", len(jobs), n, open, err)
+	}
 	within(t, func() bool {
 		left, err := s.Left(t.Context())
 		return err == nil && left == 0
@@ -247,5 +246,41 @@ func TestAJournalOutlivesAServer(t *testing.T) {
 	}
 	if _, _, err := j.Append(t.Context(), nats.Part{Events: []json.RawMessage{event(n + 1)}}); !errors.Is(err, batch.ErrLeaseLost) {
 		t.Errorf("who had the run before appends, and is told %v", err)
+	}
+}
+
+// TestAListHasAllThatWasWritten: any server of a cluster may list, also one that was away and
+// does not have the latest yet.
+func TestAListHasAllThatWasWritten(t *testing.T) {
+	t.Parallel()
+	c := natstest.New(t)
+	s := openIn(t, c, 0)
+	const n = 200
+	add(t, s, "A", n, nil)
+	leader := -1
+	within(t, func() bool { leader = c.Leader("KV_plan_jobs"); return leader >= 0 })
+	for round := range 2 {
+		c.Kill((leader + 1) % 3)
+		place := func(j nats.Job) bool { return j.Place%2 == round }
+		if _, err := s.Cancel(t.Context(), "A", place); err != nil {
+			t.Fatal(err)
+		}
+		c.Restart()
+		for !c.HasCaughtUp("KV_plan_jobs") {
+			jobs, err := s.Jobs(t.Context(), "A")
+			if err != nil {
+				t.Log(err)
+				continue
+			}
+			cancelled := 0
+			for _, j := range jobs {
+				if j.State == batch.JobCancelled {
+					cancelled++
+				}
+			}
+			if len(jobs) != n || cancelled != (round+1)*n/2 {
+				t.Errorf("of %d jobs %d are listed, %d as cancelled", n, len(jobs), cancelled)
+			}
+		}
 	}
 }

@@ -105,40 +105,38 @@ type viewed[T any] struct {
 
 // bucketView is what was made of all keys of a bucket.
 type bucketView[T any] struct {
-	bucket jetstream.KeyValue
+	bucket bucket
 	read   func(ctx context.Context, key string, value []byte) (T, error)
 
 	mu      sync.Mutex
 	all     map[string]viewed[T]
 	whole   bool          // all that was there when it began to look is known
-	upTo    uint64        // revision of the last change that is known
+	upTo    uint64        // revision of the last change that has come
+	began   uint64        // revision of the last change when it began to look
 	changed chan struct{} // closed with the next one
 	end     context.CancelFunc
 }
 
-// catchUpTime is how long a change may take to come before the bucket is read anew: its
-// server may have been another one, or gone, in between.
-const catchUpTime = time.Second
-
 // now calls take with what is in the bucket at this time. A queue that does not answer is
 // an error, whatever was known before.
 func (b *bucketView[T]) now(ctx context.Context, take func(map[string]viewed[T]) error) error {
-	status, err := b.bucket.Status(ctx)
+	info, err := b.bucket.stream.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("look at the queue: %w", err)
 	}
-	last := uint64(0)
-	if of, ok := status.(*jetstream.KeyValueBucketStatus); ok {
-		last = of.StreamInfo().State.LastSeq
+	changes := info.State.LastSeq        // of what was removed since, too
+	last, err := b.bucket.last(ctx, ">") // which can come still
+	if err != nil {
+		return fmt.Errorf("look at the queue: %w", err)
 	}
 	late := time.NewTicker(catchUpTime)
 	defer late.Stop()
 	for {
 		b.mu.Lock()
 		if b.end == nil {
-			err = b.begin(ctx, last)
+			err = b.begin(ctx, changes)
 		}
-		if err != nil || b.whole && b.upTo >= last {
+		if err != nil || b.whole && b.upTo >= last && max(b.upTo, b.began) >= changes {
 			if err == nil {
 				err = take(b.all)
 			}
@@ -160,16 +158,17 @@ func (b *bucketView[T]) now(ctx context.Context, take func(map[string]viewed[T])
 }
 
 // begin reads the bucket, and what changes from then on. The caller holds mu.
-func (b *bucketView[T]) begin(ctx context.Context, last uint64) error {
+func (b *bucketView[T]) begin(ctx context.Context, changes uint64) error {
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx)) // for longer than who looks now
-	watch, err := b.bucket.WatchAll(ctx)
+	watch, err := b.bucket.watch(ctx, ">")
 	if err != nil {
 		end()
 		return fmt.Errorf("look at the queue: %w", err)
 	}
 	b.all = map[string]viewed[T]{}
 	b.whole = false
-	b.upTo = last // what is gone by now does not come
+	b.upTo = 0
+	b.began = changes // what is gone by now does not come
 	if b.changed != nil {
 		close(b.changed) // others that wait look at what there is now
 	}
