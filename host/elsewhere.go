@@ -10,8 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/internal/hint"
+	"github.com/plan-engine/plan/internal/subpath"
+	"github.com/plan-engine/plan/memory"
 	"github.com/plan-engine/plan/worktree/git"
 )
 
@@ -66,8 +69,23 @@ func (h *Host) isStray(ctx context.Context, run *engine.Run) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	imported, err := db.OnlyImported(ctx)
-	return imported[run.ID] && !h.standsAt(run.Start.Repo), err
+	only, err := onlyImported(ctx, db, run.ID)
+	return only && !h.standsAt(run.Start.Repo), err
+}
+
+// onlyImported reports whether a run was taken in and has not gone on here.
+func onlyImported(ctx context.Context, db *memory.DB, id plan.RunID) (bool, error) {
+	if upTo, err := db.Imported(ctx, id); err != nil || upTo == 0 {
+		return false, err
+	}
+	all, err := db.OnlyImported(ctx)
+	return all[id], err
+}
+
+// stand is where a person stands.
+type stand struct {
+	dirs  []string
+	below bool // anywhere below one of them is meant, too
 }
 
 // standsAt reports whether the person stands in the work tree at a path.
@@ -76,18 +94,18 @@ func (h *Host) standsAt(tree string) bool {
 	if err != nil {
 		return false
 	}
-	dirs := h.stands
-	if len(dirs) == 0 {
-		dirs = []string{"."}
+	at := h.stands
+	if at == nil {
+		at = &stand{dirs: []string{"."}}
 	}
-	return slices.ContainsFunc(dirs, func(dir string) bool {
+	return slices.ContainsFunc(at.dirs, func(dir string) bool {
 		if dir, err = filepath.Abs(dir); err != nil {
 			return false
 		}
 		if dir, err = filepath.EvalSymlinks(dir); err != nil {
 			return false
 		}
-		return git.Around(dir) == real
+		return git.Around(dir) == real || at.below && subpath.Within(dir, real)
 	})
 }
 

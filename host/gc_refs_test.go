@@ -73,7 +73,10 @@ func TestACollectionLeavesPlacesOfOthers(t *testing.T) {
 	if err := os.Mkdir(move, 0o700); err != nil { // of a process of the first home
 		t.Fatal(err)
 	}
-	second := importing(t, w, file)
+	w.Config.Environ = append(w.Config.Environ, "PLAN_HOME="+filepath.Join(w.Dir, "second"))
+	w.TakeIn(t, file)
+	second := host.New(w.Config)
+	defer second.Close()
 	paths, err := second.Paths()
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ type Host struct {
 	now     func() time.Time
 	note    func(text string)
 	version string
-	stands  []string // where the person stands; see At
+	stands  *stand // where the person does; nil: in the directory of the process
 	home    *home
 }
 
@@ -196,7 +196,18 @@ func (h *Host) withNotes(note func(string)) *Host {
 // theirs. Default: the directory of the process.
 func (h *Host) At(dirs ...string) *Host {
 	copied := *h
-	copied.stands = dirs
+	copied.stands = &stand{dirs: dirs}
+	return &copied
+}
+
+// Below is [Host.At] for a person who has said that runs may be begun anywhere below some
+// directories.
+func (h *Host) Below(dirs ...string) *Host {
+	copied := *h
+	copied.stands = &stand{
+		dirs:  dirs,
+		below: true,
+	}
 	return &copied
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,37 +18,13 @@ import (
 	"github.com/plan-engine/plan/internal/hint"
 )
 
-// elsewhere makes a run in one home, takes it in to another, and returns that one.
+// elsewhere is a home that has taken in a run from another one.
 func elsewhere(t *testing.T, w *hosttest.World, r host.Request) (*host.Host, plan.RunID) {
 	t.Helper()
-	first := host.New(w.Config)
-	defer first.Close()
-	end, err := first.Run(t.Context(), r, host.Face{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(w.Dir, "run.jsonl")
-	if _, err := first.ExportFile(t.Context(), end.Run, file, false); err != nil {
-		t.Fatal(err)
-	}
-	return importing(t, w, file), end.Run
-}
-
-// importing is another home that has taken in a run from a file.
-func importing(t *testing.T, w *hosttest.World, file string) *host.Host {
-	t.Helper()
-	w.Config.Environ = append(w.Config.Environ, "PLAN_HOME="+filepath.Join(w.Dir, "second"))
-	second := host.New(w.Config)
-	t.Cleanup(func() { second.Close() })
-	text, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer text.Close()
-	if _, err := second.Import(t.Context(), text); err != nil {
-		t.Fatal(err)
-	}
-	return second
+	id := w.Elsewhere(t, r)
+	h := host.New(w.Config)
+	t.Cleanup(func() { h.Close() })
+	return h, id
 }
 
 // What is to be changed in a repository that only a journal from elsewhere names is changed
@@ -94,10 +71,12 @@ func TestAJournalNamesNoPlaceToChange(t *testing.T) {
 			return err
 		},
 	}
-	was, away := state(), h.At(w.Dir, filepath.Join(w.Dir, "second"))
-	for name, act := range acts {
-		if err := act(away); err == nil || !strings.Contains(hint.Of(err), "plan -C '"+run.Start.Repo+"' ") {
-			t.Errorf("%s: %v, %q", name, err, hint.Of(err))
+	was := state()
+	for _, away := range []*host.Host{h.At(w.Dir, filepath.Join(w.Dir, "second")), h.Below()} {
+		for name, act := range acts {
+			if err := act(away); err == nil || !strings.Contains(hint.Of(err), "plan -C '"+run.Start.Repo+"' ") {
+				t.Errorf("%s: %v, %q", name, err, hint.Of(err))
+			}
 		}
 	}
 	if now := state(); now != was {
@@ -107,8 +86,9 @@ func TestAJournalNamesNoPlaceToChange(t *testing.T) {
 	if err := os.Symlink(w.Repo, link); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"apply", "restore", "undo", "tell", "fork"} {
-		if err := acts[name](h.At(link)); err != nil {
+	for i, name := range []string{"apply", "restore", "undo", "tell", "fork"} {
+		at := []*host.Host{h.At(link), h.Below(w.Dir)}[i%2] // who has allowed all below a folder has allowed it
+		if err := acts[name](at); err != nil {
 			t.Errorf("%s where it belongs: %v", name, err)
 		}
 	}
@@ -200,5 +180,103 @@ func TestNothingOfAJournalIsPublished(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(w.Dir, "published")); err == nil {
 		t.Error("the command was run")
+	}
+}
+
+// A run that was taken in while it was in the middle of something ends by what closes that, and
+// has gone on here no more than one that had come to a rest.
+func TestCancellingWhatWasOpenTouchesNoPlaceOfAJournal(t *testing.T) {
+	t.Parallel()
+	w := hosttest.New(t)
+	h, like := elsewhere(t, w, host.Request{Dir: w.Repo, Text: "Make greet.sh say hello"})
+	id, file := h.NewRunID(), filepath.Join(w.Dir, "killed.jsonl")
+	forge(t, w, id, killedIn(journalOf(t, h, like)), file)
+	w.TakeIn(t, file)
+	state := func() string { return gittest.Git(t, w.Repo, "for-each-ref") + gittest.Git(t, w.Repo, "status", "-s") }
+	was, away := state(), h.At(w.Dir)
+	if c, err := away.Cancel(t.Context(), id); err != nil || c.AlreadyFinal != "" {
+		t.Fatal(c, err)
+	}
+	run, err := h.Load(t.Context(), id)
+	if err != nil || run.State != plan.Cancelled {
+		t.Fatal(run.State, err)
+	}
+	if _, err := away.Apply(t.Context(), run, host.Apply{Anyway: true}); err == nil {
+		t.Error("its change was brought over to a place that it names")
+	}
+	if _, err := away.GC(t.Context(), host.GCPolicy{KeepAlone: true}, false, false, nil); err != nil || state() != was {
+		t.Errorf("%v: it was\n%s\nand is\n%s", err, was, state())
+	}
+}
+
+// killedIn is a journal up to the middle of its Implement.
+func killedIn(past []plan.Event) []plan.Event {
+	at := slices.IndexFunc(past, func(ev plan.Event) bool {
+		return ev.Type() == plan.TypeToolEnd && ev.Phase == plan.Implement
+	})
+	return past[:at]
+}
+
+// journalOf is what a home has of a run.
+func journalOf(t *testing.T, h *host.Host, id plan.RunID) []plan.Event {
+	t.Helper()
+	db, err := h.DB(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	past, err := db.ReadAll(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return past
+}
+
+// note appends to the journal of a run.
+func note(t *testing.T, h *host.Host, id plan.RunID, bodies ...plan.Body) {
+	t.Helper()
+	db, err := h.DB(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer, err := db.Own(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range bodies {
+		if _, err := writer.Append(t.Context(), plan.Event{Run: id, Time: h.Now(), Body: b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// forge writes a run to a file that has these events, as a home of its own exports it.
+func forge(t *testing.T, w *hosttest.World, id plan.RunID, events []plan.Event, file string) {
+	t.Helper()
+	other := w.Config
+	other.Environ = append(slices.Clone(other.Environ), "PLAN_HOME="+filepath.Join(w.Dir, "forge-"+string(id)))
+	h := host.New(other)
+	defer h.Close()
+	db, err := h.DB(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer, err := db.Own(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ev := range events {
+		ev.Run, ev.Seq = id, 0
+		if _, err := writer.Append(t.Context(), ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.ExportFile(t.Context(), id, file, false); err != nil {
+		t.Fatal(err)
 	}
 }

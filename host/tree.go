@@ -98,7 +98,7 @@ func (h *Host) addTree(
 	spec worktree.NewTree,
 ) (*worktree.Repo, string, error) {
 	var err error
-	if spec.Branch, err = source.FreeBranch(ctx, "plan/", strings.ToLower(string(id))); err != nil {
+	if spec.Branch, err = source.FreeBranch(ctx, branchPrefix, strings.ToLower(string(id))); err != nil {
 		return nil, "", err
 	}
 	if err := making.tree(ctx, source, spec); err != nil {
@@ -110,6 +110,15 @@ func (h *Host) addTree(
 	}
 	h.noteAll(notes)
 	return tree, spec.Branch, nil
+}
+
+// branchPrefix is what the branches of runs begin with; the beginning of an id follows.
+const branchPrefix = "plan/"
+
+// isNamedAfter reports whether a branch has a name that [Host.addTree] gives.
+func isNamedAfter(branch string, id plan.RunID) bool {
+	begin, ok := strings.CutPrefix(branch, branchPrefix)
+	return ok && strings.HasPrefix(strings.ToLower(string(id)), begin)
 }
 
 func (h *Host) noteAll(notes []string) {

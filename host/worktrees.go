@@ -90,11 +90,19 @@ func (h *Host) inspectTree(ctx context.Context, db *memory.DB, t *OwnedTree) err
 	if err != nil {
 		return err
 	}
+	t.State = run.State
+	if only, err := onlyImported(ctx, db, t.ID); err != nil || only {
+		t.Why = "the run was imported and has not gone on here, so only its journal says what this is; if you do " +
+			"not need it, `git worktree remove --force` takes it away"
+		return err
+	}
 	if run, err = h.latestIn(ctx, db, run); err != nil {
 		return err
 	}
 	t.State = run.State
-	t.Branch = run.Start.WorkBranch
+	if isNamedAfter(run.Start.WorkBranch, t.ID) { // a journal from elsewhere may name any
+		t.Branch = run.Start.WorkBranch
+	}
 	t.Repo = run.Start.Repo
 	t.base = run.Start.Base
 	if held, ok := db.Holder(run.ID); ok {
@@ -122,6 +130,7 @@ func (h *Host) inspectTree(ctx context.Context, db *memory.DB, t *OwnedTree) err
 	return t.canGo(ctx, run)
 }
 
+// canGo decides it of a tree whose run is known.
 func (t *OwnedTree) canGo(ctx context.Context, run *engine.Run) error {
 	refs, err := t.repo.Kept(ctx, run.ID)
 	if err != nil {

@@ -33,10 +33,11 @@ func (w *Writer) noteImported(ctx context.Context, tx *txn, upTo int64) error {
 }
 
 // onlyImported is the condition of runs that were taken in and have not gone on here: they have
-// done nothing in this home but come to an end, and what their journals name are no places
-// of it.
+// done nothing in this home but come to an end, with what that closes, and what their journals
+// name are no places of it.
 const onlyImported = `EXISTS (SELECT 1 FROM inbox WHERE run = key AND kind = '` + kindImported + `' AND NOT EXISTS (
-	SELECT 1 FROM events WHERE run = key AND seq > taken_seq AND type NOT IN ('state', 'run_end')))`
+	SELECT 1 FROM events WHERE run = key AND seq > taken_seq AND type IN (
+		'unparked', 'parked', 'settings', 'drift', 'phase_start', 'check_start', 'snapshot')))`
 
 // OnlyImported lists the runs that were taken in and have not gone on here.
 func (db *DB) OnlyImported(ctx context.Context) (imported map[plan.RunID]bool, err error) {

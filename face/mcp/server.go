@@ -58,6 +58,10 @@ func newServer(ctx context.Context, h *host.Host, o Options) *server {
 	if o.Dir == "" {
 		o.Dir = "."
 	}
+	h = h.At(o.Dir)
+	if len(o.Repos) > 0 {
+		h = h.Below(append([]string{o.Dir}, o.Repos...)...)
+	}
 	return &server{
 		host:    h,
 		options: o,

@@ -123,7 +123,7 @@ type server struct {
 }
 
 func newServer(ctx context.Context, h *host.Host, o Options, repos []string, log *record.Log) *server {
-	h = h.At(repos...)
+	h = h.Below(repos...)
 	s := &server{
 		hub: watch.New(h),
 		log: log,
