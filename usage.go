@@ -45,6 +45,24 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
+// mostCounted is more than any call can consume of anything.
+const mostCounted = 1 << 40
+
+// Bounded is a usage that can be counted, whatever was told: none of it takes back what was
+// consumed before, or is so much that a sum would.
+func (u Usage) Bounded() Usage {
+	bound := func(n int64) int64 { return min(max(n, 0), mostCounted) }
+	return Usage{
+		Requests:    int(bound(int64(u.Requests))),
+		Input:       bound(u.Input),
+		Cached:      bound(u.Cached),
+		Written:     bound(u.Written),
+		WrittenHour: bound(u.WrittenHour),
+		Output:      bound(u.Output),
+		Reasoning:   bound(u.Reasoning),
+	}
+}
+
 // Tokens is what counts against a token limit: input plus output.
 func (u Usage) Tokens() int64 { return u.Input + u.Output }
 
@@ -63,6 +81,14 @@ type UsageReport struct {
 
 // Type implements [Body].
 func (UsageReport) Type() EventType { return TypeUsage }
+
+// mostUSD is more than any call costs.
+const mostUSD = 1e6
+
+// Plausible reports whether a call can have consumed that much, and cost it.
+func (b UsageReport) Plausible() bool {
+	return b.CostUSD >= 0 && b.CostUSD <= mostUSD && b.Usage == b.Usage.Bounded()
+}
 
 // Headline implements [Body].
 func (b UsageReport) Headline() Headline {

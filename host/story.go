@@ -115,18 +115,11 @@ func (s story) tell(ev plan.Event) plan.Event {
 		b.Cancelled = true // it is run again
 		ev.Body = b
 	case plan.UsageReport:
-		if isLess(b) {
+		if !b.Plausible() { // it would take back what was used
 			return untold(ev)
 		}
 	}
 	return ev
-}
-
-// isLess reports whether usage would take back what was used.
-func isLess(b plan.UsageReport) bool {
-	u := b.Usage
-	return b.CostUSD < 0 || u.Requests < 0 ||
-		min(u.Input, u.Cached, u.Written, u.WrittenHour, u.Output, u.Reasoning) < 0
 }
 
 // untold is an event that says nothing.

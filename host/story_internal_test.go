@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -101,7 +102,12 @@ func members(t *testing.T, b plan.Body) string {
 func TestUsageOfAStory(t *testing.T) {
 	t.Parallel()
 	for _, b := range []plan.UsageReport{
-		{CostUSD: -1}, {Usage: plan.Usage{Requests: -1}}, {Usage: plan.Usage{Output: -1}}, {Usage: plan.Usage{Input: -1}},
+		{CostUSD: -1},
+		{CostUSD: math.MaxFloat64},
+		{Usage: plan.Usage{Requests: -1}},
+		{Usage: plan.Usage{Output: -1}},
+		{Usage: plan.Usage{Input: -1}},
+		{Usage: plan.Usage{Input: math.MaxInt64}},
 	} {
 		if _, ok := (story{upTo: 1}).tell(plan.Event{Seq: 1, Body: b}).Body.(plan.Unknown); !ok {
 			t.Errorf("%+v counts", b)

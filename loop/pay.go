@@ -1,8 +1,6 @@
 package loop
 
 import (
-	"math"
-
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/internal/oneline"
 )
@@ -13,6 +11,7 @@ const mostWords = 400
 // pay counts what a call consumed. What the server says that it cost is the
 // truth; nil stands for a server that does not say.
 func (l *Loop) pay(model string, used plan.Usage, reported *float64) {
+	used = used.Bounded()
 	usd, known := l.cfg.Price(model, used)
 	report := plan.UsageReport{
 		Model:   model,
@@ -20,9 +19,13 @@ func (l *Loop) pay(model string, used plan.Usage, reported *float64) {
 		CostUSD: usd,
 		Priced:  known,
 	}
-	if reported != nil && *reported >= 0 && !math.IsInf(*reported, 1) {
-		report.CostUSD = *reported
-		report.Priced, report.Reported = true, true
+	if reported != nil {
+		said := report
+		said.CostUSD = *reported
+		said.Priced, said.Reported = true, true
+		if said.Plausible() {
+			report = said
+		}
 	}
 	l.turnUsage, l.turnCost = l.turnUsage.Add(used), l.turnCost+report.CostUSD
 	l.conv.pay(used, report.CostUSD)
@@ -33,7 +36,7 @@ func (l *Loop) pay(model string, used plan.Usage, reported *float64) {
 
 // payFailed counts what a server reported of a call before it failed.
 func (l *Loop) payFailed(model string, me *ModelError) {
-	used := me.Usage
+	used := me.Usage.Bounded()
 	if used.Tokens() <= 0 {
 		return
 	}

@@ -27,6 +27,7 @@ func TestWhatACallCosts(t *testing.T) {
 		{"it was free", new(0.0), priced, plan.UsageReport{Priced: true, Reported: true}},
 		{"the server says nonsense", new(-1.0), priced, plan.UsageReport{CostUSD: 0.5, Priced: true}},
 		{"the server says more nonsense", new(math.Inf(1)), priced, plan.UsageReport{CostUSD: 0.5, Priced: true}},
+		{"the server says most nonsense", new(math.MaxFloat64), priced, plan.UsageReport{CostUSD: 0.5, Priced: true}},
 		{"it does not say", nil, priced, plan.UsageReport{CostUSD: 0.5, Priced: true}},
 		{"nobody knows", nil, nil, plan.UsageReport{}},
 	} {
@@ -44,6 +45,27 @@ func TestWhatACallCosts(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestNoAnswerTakesBackWhatWasUsed: what a server counts below zero, or beyond what a sum can
+// hold, keeps no conversation from coming to its limits.
+func TestNoAnswerTakesBackWhatWasUsed(t *testing.T) {
+	t.Parallel()
+	for _, said := range []int64{-1_000_000, math.MaxInt64, math.MinInt64} {
+		b, p := played(t, func(n int, _ loop.Call) (loop.Answer, error) {
+			ans := looks(n)
+			ans.Usage = plan.Usage{Requests: 1, Input: 1000}
+			if n == 1 {
+				ans.Usage.Input, ans.Usage.Output, ans.CostUSD = said, said, new(math.MaxFloat64)
+			}
+			return ans, nil
+		}, page(10))
+		b.cfg.Limits.Tokens = 2500
+		end, err := b.loop().Run(context.Background(), plan.UserText("Go."))
+		if err != nil || end.Limit == nil || end.Limit.Kind != "tokens" || len(p.calls) > 4 || end.Limit.Value < 0 {
+			t.Errorf("%d: %d calls, %+v, %v", said, len(p.calls), end.Limit, err)
+		}
 	}
 }
 
