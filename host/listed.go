@@ -30,22 +30,28 @@ type ListedRun struct {
 func (h *Host) ListRuns(runs []memory.RunInfo) []ListedRun {
 	out := make([]ListedRun, 0, len(runs))
 	for _, r := range runs {
-		out = append(out, ListedRun{
-			ID:       r.ID,
-			State:    r.State,
-			Parked:   r.Parked,
-			Outcome:  r.Outcome,
-			Request:  r.Request,
-			Title:    TitleOf(r),
-			Repo:     r.Repo,
-			Created:  r.Created,
-			Updated:  r.Updated,
-			Usage:    r.Usage,
-			CostUSD:  r.CostUSD,
-			Priced:   r.Priced,
-			WakeAt:   r.WakeAt,
-			Worktree: h.WorkTreeDir(r.ID),
-		})
+		listed := ListRun(r)
+		listed.Worktree = h.WorkTreeDir(r.ID)
+		out = append(out, listed)
 	}
 	return out
+}
+
+// ListRun is what the list has of a run of whichever home.
+func ListRun(r memory.RunInfo) ListedRun {
+	return ListedRun{
+		ID:      r.ID,
+		State:   r.State,
+		Parked:  r.Parked,
+		Outcome: r.Outcome,
+		Request: r.Request,
+		Title:   TitleOf(r),
+		Repo:    r.Repo,
+		Created: r.Created,
+		Updated: r.Updated,
+		Usage:   r.Usage,
+		CostUSD: r.CostUSD,
+		Priced:  r.Priced,
+		WakeAt:  r.WakeAt,
+	}
 }

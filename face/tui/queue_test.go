@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -9,39 +8,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/batch/nats/natstest"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
 )
-
-// queueOf is a queue with one job, and the worker that was given it.
-func queueOf(t *testing.T) (*nats.Server, *nats.Store, *nats.Worker) {
-	t.Helper()
-	srv, err := nats.Serve(nats.ServerConfig{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Close)
-	store, err := nats.Open(t.Context(), nats.Config{URL: srv.URL()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(store.Close)
-	jobs := []batch.Entry{{ID: "shop", Spec: []byte(`{"id":"shop","repo":"https://example.org/shop.git","request":"Name it"}`)}}
-	if _, err := store.Add(t.Context(), nats.Batch{ID: batchID, Digest: "d", Name: "far.yaml"}, jobs, true); err != nil {
-		t.Fatal(err)
-	}
-	w, err := store.NewWorker(nats.WorkerConfig{Name: "mill-7", Drain: true, NewRun: func() plan.RunID { return "01JRUN" }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(w.Close)
-	if _, ok, err := w.Claim(t.Context()); !ok || err != nil {
-		t.Fatalf("the job is not there: %v", err)
-	}
-	return srv, store, w
-}
 
 // watching is a session that has opened the batch of the queue.
 func watching(t *testing.T, store *nats.Store) *model {
@@ -66,9 +37,9 @@ func watching(t *testing.T, store *nats.Store) *model {
 // nothing of the home from sight.
 func TestAQueueIsWatched(t *testing.T) {
 	t.Parallel()
-	srv, store, _ := queueOf(t)
-	m := watching(t, store)
-	srv.Close()
+	q := natstest.NewJob(t, batchID, "01JRUN")
+	m := watching(t, q.Store)
+	q.Server.Close()
 	m.toWatch()
 	m.Update(m.loadBoard()())
 	if page := strings.Join(m.watchPage(), "\n"); !m.watch.loaded || strings.Contains(page, "far.yaml") {
@@ -80,34 +51,9 @@ func TestAQueueIsWatched(t *testing.T) {
 // is decided about: for what was shown, and for that alone.
 func TestTheRunOfAJobIsOpened(t *testing.T) {
 	t.Parallel()
-	_, store, w := queueOf(t)
-	journal, err := w.Journal(batchID + "/shop")
-	if err == nil {
-		_, err = journal.TakeUp(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	seq := int64(0)
-	happens := func(bodies ...plan.Body) {
-		t.Helper()
-		var part nats.Part
-		for _, body := range bodies {
-			seq++
-			line, err := plan.Event{Run: "01JRUN", Seq: seq, Time: time.Now(), Body: body}.MarshalJSON()
-			if err != nil {
-				t.Fatal(err)
-			}
-			part.Events = append(part.Events, line)
-		}
-		for done := false; !done; { // a letter may have come
-			if _, done, err = journal.Append(t.Context(), part); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	happens(plan.RunStart{Request: "Name it", Repo: "/clones/shop"})
-	m := watching(t, store)
+	q := natstest.NewJob(t, batchID, "01JRUN")
+	q.Append(plan.RunStart{Request: "Name it", Repo: "/clones/shop"})
+	m := watching(t, q.Store)
 	follow := m.batchKey("enter")
 	if m.screen != atRun || follow == nil {
 		t.Fatalf("the job does not open: %s", m.status)
@@ -130,7 +76,7 @@ func TestTheRunOfAJobIsOpened(t *testing.T) {
 		t.Errorf("/apply says %q", m.status)
 	}
 	m.Update(m.tell(m.view, "mind the tests", false)())
-	letters, err := journal.Letters(t.Context())
+	letters, err := q.Journal().Letters(t.Context())
 	if err != nil || len(letters) != 1 || letters[0].Letter.Kind != string(host.Steer) {
 		t.Errorf("the worker is told %+v, %v", letters, err)
 	}
@@ -142,14 +88,7 @@ func TestTheRunOfAJobIsOpened(t *testing.T) {
 	for i, c := range calls {
 		calls[i] = c.Bound("")
 	}
-	happens(plan.Parked{Reason: plan.ParkApproval, Waiting: calls})
-	result, err := json.Marshal(map[string]any{"waits": calls})
-	if err == nil {
-		err = w.RecordResult(t.Context(), batchID+"/shop", batch.JobParked, result)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	q.Park(calls...)
 	until("what it waits with", func() bool { return m.view.panel != nil })
 	if p := m.view.panel; len(p.ask.waiting) != 1 || strings.Contains(p.keys(), "always") {
 		t.Errorf("it asks about %d calls: %s", len(p.ask.waiting), p.keys())
@@ -166,15 +105,8 @@ func TestTheRunOfAJobIsOpened(t *testing.T) {
 	if m.isBad || !strings.Contains(m.status, "Decided") {
 		t.Fatalf("it says %q", m.status)
 	}
-	again, ok, err := w.Claim(t.Context())
-	if err != nil || !ok || again.Run != "01JRUN" {
-		t.Fatalf("the job is not queued again: %v, %v", again, err)
-	}
-	held, _ := w.Held(batchID + "/shop")
-	if len(held.Letters) != 1 || !strings.Contains(string(held.Letters[0]), calls[0].Digest) {
-		t.Errorf("the worker is given %s", held.Letters)
-	}
-	happens(plan.RunEnd{Outcome: plan.Cancelled})
+	q.RequireDecided(calls[0].Digest)
+	q.Append(plan.RunEnd{Outcome: plan.Cancelled})
 	until("its end", func() bool { return m.view.story.Final() })
 	if prompt := m.prompt(m.view); !strings.Contains(prompt, "/diff") {
 		t.Errorf("at its end it asks for %q", prompt)

@@ -96,13 +96,21 @@ func (a *API) routes() map[string]answer {
 				return a.service.Restore(r.Context(), r.PathValue("id"), how)
 			})
 		},
-		"GET /repositories":                  a.repositories,
-		"GET /batches":                       a.batches,
-		"POST /batches":                      a.beginBatch,
-		"GET /batches/{id}":                  a.batch,
-		"POST /batches/{id}/resume":          a.resumeBatch,
-		"POST /batches/{id}/retry":           a.retryBatch,
-		"POST /batches/{id}/cancel":          a.cancelBatch,
+		"GET /repositories":                   a.repositories,
+		"GET /batches":                        a.batches,
+		"POST /batches":                       a.beginBatch,
+		"GET /batches/{id}":                   a.batch,
+		"POST /batches/{id}/resume":           a.resumeBatch,
+		"POST /batches/{id}/retry":            a.retryBatch,
+		"POST /batches/{id}/cancel":           a.cancelBatch,
+		"GET /batches/{id}/jobs/{job}":        a.job,
+		"GET /batches/{id}/jobs/{job}/diff":   a.jobDiff,
+		"GET /batches/{id}/jobs/{job}/events": a.jobEvents,
+		"POST /batches/{id}/jobs/{job}/letters": func(w http.ResponseWriter, r *http.Request) error {
+			return take(w, r, func(l service.Letter) (any, error) {
+				return a.service.TellJob(r.Context(), r.PathValue("id"), r.PathValue("job"), l)
+			})
+		},
 		"GET /skills/drafts":                 a.drafts,
 		"POST /skills/drafts/{name}/approve": a.decideDraft(true),
 		"POST /skills/drafts/{name}/reject":  a.decideDraft(false),

@@ -43,35 +43,15 @@ const (
 // events sends the events of a run behind a seq: as JSON lines, which end when no process
 // goes on with the run, or as a stream that waits for the run's end.
 func (a *API) events(w http.ResponseWriter, r *http.Request) error {
-	s := &streaming{
-		a:       a,
-		out:     w,
-		control: http.NewResponseController(w),
-		sse:     strings.Contains(r.Header.Get("Accept"), "text/event-stream"),
-		until:   untilParked,
+	s, err := a.stream(w, r)
+	if err != nil {
+		return err
 	}
-	var err error
 	if s.id, err = a.id(r); err != nil {
 		return err
 	}
 	if s.live, err = yes(r, "live", false); err != nil {
 		return err
-	}
-	if s.after, err = number(r, "after"); err != nil {
-		return err
-	}
-	if s.sse {
-		s.until = untilEnd
-		if last, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil && last > s.after {
-			s.after = last
-		}
-	}
-	switch until := r.FormValue("until"); until {
-	case "":
-	case untilNow, untilParked, untilEnd:
-		s.until = until
-	default:
-		return hint.Usage("until is %q: write now, parked or end", until)
 	}
 	db, err := a.service.Host.DB(r.Context())
 	if err != nil {
@@ -88,6 +68,56 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	s.begin()
 	s.send(r.Context(), db)
 	return nil
+}
+
+// jobEvents sends the events of the run of a job in the queue, as events does those of a run, until
+// the run is final or its job is over.
+func (a *API) jobEvents(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.stream(w, r)
+	if err != nil {
+		return err
+	}
+	d, err := a.service.JobDocument(r.Context(), r.PathValue("id"), r.PathValue("job"))
+	if err != nil {
+		return err
+	}
+	s.id = d.ID
+	s.begin()
+	lines := a.service.Queue.Events(r.Context(), string(d.ID), s.after, s.until != untilNow)
+	for item, err := range watch.Of(r.Context(), lines) {
+		if err != nil || s.sendItem(item) != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// stream reads how events are asked for.
+func (a *API) stream(w http.ResponseWriter, r *http.Request) (s *streaming, err error) {
+	s = &streaming{
+		a:       a,
+		out:     w,
+		control: http.NewResponseController(w),
+		sse:     strings.Contains(r.Header.Get("Accept"), "text/event-stream"),
+		until:   untilParked,
+	}
+	if s.after, err = number(r, "after"); err != nil {
+		return nil, err
+	}
+	if s.sse {
+		s.until = untilEnd
+		if last, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil && last > s.after {
+			s.after = last
+		}
+	}
+	switch until := r.FormValue("until"); until {
+	case "":
+	case untilNow, untilParked, untilEnd:
+		s.until = until
+	default:
+		return nil, hint.Usage("until is %q: write now, parked or end", until)
+	}
+	return s, nil
 }
 
 // begin sends what stands before the events.
@@ -109,7 +139,7 @@ func (s *streaming) begin() {
 // write sends a text, for which the client has a while.
 func (s *streaming) write(text string) error {
 	_ = s.control.SetWriteDeadline(time.Now().Add(slow)) // a server without deadlines has none
-	if _, err := s.out.Write([]byte(text)); err != nil {
+	if _, err := s.out.Write([]byte(text)); err != nil { //nolint:gosec // no browser takes it for a page
 		return fmt.Errorf("send an event: %w", err)
 	}
 	if err := s.control.Flush(); err != nil {

@@ -185,6 +185,25 @@ func (a *API) cancelBatch(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
+// job answers with how the run of a job in the queue stands.
+func (a *API) job(w http.ResponseWriter, r *http.Request) error {
+	d, err := a.service.JobDocument(r.Context(), r.PathValue("id"), r.PathValue("job"))
+	return ok(w, d, err)
+}
+
+func (a *API) jobDiff(w http.ResponseWriter, r *http.Request) error {
+	d, err := a.service.JobDocument(r.Context(), r.PathValue("id"), r.PathValue("job"))
+	if err != nil {
+		return err
+	}
+	out := Change{ID: d.ID}
+	if d.Diff != nil {
+		out.Stat = *d.Diff
+	}
+	out.Diff, err = a.service.JobDiff(r.Context(), *d.Job)
+	return ok(w, out, err)
+}
+
 func (a *API) drafts(w http.ResponseWriter, r *http.Request) error {
 	drafts, err := a.service.Drafts(r.Context())
 	return ok(w, drafts, err)

@@ -2,6 +2,7 @@ package page
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -20,14 +21,23 @@ func (p *Pages) tell(w http.ResponseWriter, r *http.Request) error {
 	if file := r.PostFormValue("file"); file != "" && strings.TrimSpace(text) != "" {
 		text = about(file, r.PostFormValue("line")) + text
 	}
-	result, err := p.service.Tell(r.Context(), r.PathValue("id"), service.Letter{
+	letter := service.Letter{
 		Kind:   r.PostFormValue("kind"),
 		Text:   strings.TrimSpace(text),
 		Call:   r.PostFormValue("call"),
 		Digest: r.PostFormValue("digest"),
 		Scope:  r.PostFormValue("scope"),
 		Reject: r.PostFormValue("reject") != "",
-	})
+	}
+	id, job := r.PathValue("id"), r.PathValue("job")
+	if job != "" {
+		_, err := p.service.TellJob(r.Context(), id, job, letter)
+		if err == nil {
+			redirectBack(w, r, "/batches/"+url.PathEscape(id)+"/jobs/"+url.PathEscape(job))
+		}
+		return err
+	}
+	result, err := p.service.Tell(r.Context(), id, letter)
 	if err != nil {
 		return err
 	}

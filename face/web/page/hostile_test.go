@@ -70,6 +70,8 @@ func TestHostileText(t *testing.T) {
 		Live: true,
 		Here: "/runs/" + hostile,
 	}
+	ofJob := run
+	run.Job = nil
 	asPlan := run
 	asPlan.Waiting = []service.Waiting{filled[service.Waiting]()}
 	asPlan.Waiting[0].Question = ""
@@ -82,13 +84,14 @@ func TestHostileText(t *testing.T) {
 		"runs":         {"runs.html", list{Runs: []host.ListedRun{filled[host.ListedRun]()}, State: hostile, Repo: hostile, Words: hostile, Next: "x"}},
 		"run":          {"run.html", run},
 		"run, a plan":  {"run.html", asPlan},
+		"run of a job": {"run.html", ofJob},
 		"plan":         {"plan.html", planPage{runPage: run, Version: 2, Other: 1, Text: hostile, Pairs: sideBySide(hostile, hostile+"x")}},
 		"plan, whole":  {"plan.html", planPage{runPage: run, Version: 2, Text: hostile}},
 		"diff":         {"diff.html", diffPage{runPage: run, Files: []File{filled[File]()}}},
 		"diff, as git": {"diff.html", diffPage{runPage: run, Files: filesOf("diff --git a/x b/" + hostile + "\n@@ -1 +1 @@" + hostile + "\n+" + hostile)}},
 		"cost":         {"cost.html", cost},
 		"decisions": {"decisions.html", map[string]any{
-			"Asking": []waitingRun{{Run: filled[host.ListedRun](), Data: &asPlan.Run}},
+			"Asking": []waitingRun{{Run: filled[host.ListedRun](), Data: asPlan}},
 			"Drafts": 1,
 		}},
 		"batches": {"batches.html", []batches.Batch{filled[batches.Batch]()}},

@@ -51,7 +51,13 @@ func New(d *service.Service, hub *watch.Hub, csrf string) (*Pages, error) {
 		return nil, fmt.Errorf("read what belongs to the pages: %w", err)
 	}
 	p.mux.Handle("GET /static/", http.StripPrefix("/static/", cached(http.FileServerFS(static))))
-	for pattern, answer := range p.routes() {
+	routes := p.routes()
+	for pattern, answer := range p.views() {
+		method, view, _ := strings.Cut(pattern, " ")
+		routes[method+" /runs/{id}"+view] = answer
+		routes[method+" /batches/{id}/jobs/{job}"+view] = answer // of a job in the queue
+	}
+	for pattern, answer := range routes {
 		p.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := answer(w, r); err != nil {
 				p.fail(w, err)
@@ -74,14 +80,6 @@ func (p *Pages) routes() map[string]answer {
 	return map[string]answer{
 		"GET /{$}":                    p.runs,
 		"GET /rows":                   p.rows,
-		"GET /runs/{id}":              p.run,
-		"GET /runs/{id}/standing":     p.status,
-		"GET /runs/{id}/live":         p.live,
-		"GET /runs/{id}/plan":         p.plan,
-		"GET /runs/{id}/diff":         p.diff,
-		"GET /runs/{id}/cost":         p.cost,
-		"GET /runs/{id}/cost.json":    p.costPlot,
-		"POST /runs/{id}/letters":     p.tell,
 		"POST /runs/{id}/resume":      p.resume,
 		"POST /runs/{id}/apply":       p.apply,
 		"POST /runs/{id}/restore":     p.restore,
@@ -96,6 +94,20 @@ func (p *Pages) routes() map[string]answer {
 		"POST /memory/{id}/forget":    p.forget,
 		"GET /new":                    p.newRun,
 		"POST /new":                   p.begin,
+	}
+}
+
+// views are what there is of each run.
+func (p *Pages) views() map[string]answer {
+	return map[string]answer{
+		"GET ":           p.run,
+		"GET /standing":  p.status,
+		"GET /live":      p.live,
+		"GET /plan":      p.plan,
+		"GET /diff":      p.diff,
+		"GET /cost":      p.cost,
+		"GET /cost.json": p.costPlot,
+		"POST /letters":  p.tell,
 	}
 }
 

@@ -1,7 +1,9 @@
 package page
 
 import (
+	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/face/web/service"
+	"github.com/plan-engine/plan/face/web/watch"
 	"github.com/plan-engine/plan/host/costs"
 	"github.com/plan-engine/plan/memory"
 )
@@ -31,8 +34,20 @@ func (p *Pages) id(r *http.Request) (plan.RunID, error) {
 	return p.service.Host.Resolve(r.Context(), r.PathValue("id"))
 }
 
-// page is what the pages of one run have in common.
+// page is what the pages of one run have in common, also of that of a job in the queue.
 func (p *Pages) page(r *http.Request) (runPage, error) {
+	if job := r.PathValue("job"); job != "" {
+		d, err := p.service.JobDocument(r.Context(), r.PathValue("id"), job)
+		if err != nil {
+			return runPage{}, err
+		}
+		return runPage{
+			Run:   d,
+			Live:  !d.State.Final() && !d.Job.Over(),
+			Final: d.State.Final() || d.Job.Over(),
+			Here:  "/batches/" + d.Job.Batch + "/jobs/" + d.Job.ID,
+		}, nil
+	}
 	id, err := p.id(r)
 	if err != nil {
 		return runPage{}, err
@@ -46,17 +61,28 @@ func (p *Pages) page(r *http.Request) (runPage, error) {
 	}, err
 }
 
+// events are those of a run so far.
+func (p *Pages) events(ctx context.Context, of runPage) iter.Seq2[plan.Event, error] {
+	if of.Job != nil {
+		return p.service.JobEvents(ctx, of.ID)
+	}
+	return func(yield func(plan.Event, error) bool) {
+		db, err := p.service.Host.DB(ctx)
+		if err != nil {
+			yield(plan.Event{}, err)
+			return
+		}
+		db.Events(ctx, of.ID, memory.Query{})(yield)
+	}
+}
+
 func (p *Pages) run(w http.ResponseWriter, r *http.Request) error {
 	page, err := p.page(r)
 	if err != nil {
 		return err
 	}
 	before, _ := strconv.ParseInt(r.FormValue("before"), 10, 64)
-	db, err := p.service.Host.DB(r.Context())
-	if err != nil {
-		return err
-	}
-	for ev, err := range db.Events(r.Context(), page.ID, memory.Query{}) {
+	for ev, err := range p.events(r.Context(), page) {
 		if err != nil {
 			return err
 		}
@@ -86,7 +112,6 @@ func (p *Pages) run(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) status(w http.ResponseWriter, r *http.Request) error {
 	page, err := p.page(r)
 	if err == nil {
-		page.Here = "/runs/" + string(page.ID)
 		p.write(w, http.StatusOK, "standing", page)
 	}
 	return err
@@ -102,15 +127,28 @@ func moves(ev plan.Event) bool {
 	return false
 }
 
-// live streams rows of the timeline as they come, and says when the standing has changed.
-func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
-	id, err := p.id(r)
-	if err != nil {
-		return err
-	}
+// follow are the events of a run behind the last one that a browser has, and those that come.
+func (p *Pages) follow(r *http.Request) (iter.Seq2[watch.Item, error], error) {
 	after, _ := strconv.ParseInt(r.FormValue("after"), 10, 64)
 	if last, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil {
 		after = max(after, last)
+	}
+	if r.PathValue("job") == "" {
+		id, err := p.id(r)
+		return p.hub.Watch(r.Context(), id, after, false), err
+	}
+	page, err := p.page(r)
+	if err != nil {
+		return nil, err
+	}
+	return watch.Of(r.Context(), p.service.Queue.Events(r.Context(), string(page.ID), after, true)), nil
+}
+
+// live streams rows of the timeline as they come, and says when the standing has changed.
+func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
+	items, err := p.follow(r)
+	if err != nil {
+		return err
 	}
 	control := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -125,7 +163,7 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	idle := 0
-	for item, err := range p.hub.Watch(r.Context(), id, after, false) {
+	for item, err := range items {
 		if err != nil {
 			return nil //nolint:nilerr // the browser comes back, and goes on where it was
 		}
@@ -217,11 +255,7 @@ func (p *Pages) diff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	change, err := p.service.Change(r.Context(), page.ID, r.FormValue("thread") != "")
-	if err != nil {
-		return err
-	}
-	text, err := change.Diff(r.Context())
+	text, err := p.changed(r, page)
 	if err != nil {
 		return err
 	}
@@ -232,22 +266,30 @@ func (p *Pages) diff(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// changed is the change of a run.
+func (p *Pages) changed(r *http.Request, page runPage) (string, error) {
+	if page.Job != nil {
+		return p.service.JobDiff(r.Context(), *page.Job)
+	}
+	change, err := p.service.Change(r.Context(), page.ID, r.FormValue("thread") != "")
+	if err != nil {
+		return "", err
+	}
+	return change.Diff(r.Context())
+}
+
 // costPage is what a run consumed.
 type costPage struct {
 	runPage
 	Consumed costs.Document
 }
 
-func (p *Pages) costOf(r *http.Request, id plan.RunID) (costs.Document, error) {
-	db, err := p.service.Host.DB(r.Context())
+func (p *Pages) costOf(ctx context.Context, of runPage) (costs.Document, error) {
+	used, err := costs.Of(p.events(ctx, of))
 	if err != nil {
 		return costs.Document{}, err
 	}
-	used, err := costs.Of(db.Events(r.Context(), id, memory.Query{}))
-	if err != nil {
-		return costs.Document{}, err
-	}
-	return costs.NewDocument(id, used), nil
+	return costs.NewDocument(of.ID, used), nil
 }
 
 func (p *Pages) cost(w http.ResponseWriter, r *http.Request) error {
@@ -255,7 +297,7 @@ func (p *Pages) cost(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := p.costOf(r, page.ID)
+	d, err := p.costOf(r.Context(), page)
 	if err != nil {
 		return err
 	}
@@ -282,11 +324,11 @@ func sendPlot(w http.ResponseWriter, of plot) error {
 
 // costPlot is the cost by phase, or the tokens where no price is known.
 func (p *Pages) costPlot(w http.ResponseWriter, r *http.Request) error {
-	id, err := p.id(r)
+	page, err := p.page(r)
 	if err != nil {
 		return err
 	}
-	d, err := p.costOf(r, id)
+	d, err := p.costOf(r.Context(), page)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (p *Pages) rows(w http.ResponseWriter, r *http.Request) error {
 // waitingRun is a run that waits for a person.
 type waitingRun struct {
 	Run  host.ListedRun
-	Data *service.Run
+	Data runPage
 }
 
 // decisions are all that waits for a person, whole.
@@ -99,8 +99,11 @@ func (p *Pages) decisions(w http.ResponseWriter, r *http.Request) error {
 		}
 		if len(d.Waiting) > 0 || d.Drift != nil {
 			out = append(out, waitingRun{
-				Run:  run,
-				Data: &d,
+				Run: run,
+				Data: runPage{
+					Run:  d,
+					Here: "/runs/" + string(run.ID),
+				},
 			})
 		}
 	}

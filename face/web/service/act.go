@@ -70,22 +70,11 @@ func (w *Service) Tell(ctx context.Context, named string, l Letter) (Told, error
 	case "approve", "deny":
 		return w.decide(ctx, id, l)
 	}
-	kind, known := kinds(l.Kind)
-	switch {
-	case !known:
-		return Told{}, hint.Usage(
-			"there is no kind %q of letters: write steer, follow_up, answer, approve, deny or cancel",
-			l.Kind,
-		)
-	case l.Text == "":
-		return Told{}, hint.Usage("a letter needs a text")
+	letter, err := letterOf(l)
+	if err != nil {
+		return Told{}, err
 	}
-	result, err := w.Host.Tell(ctx, id, host.Letter{
-		Kind:   kind,
-		Text:   l.Text,
-		Call:   l.Call,
-		Digest: l.Digest,
-	})
+	result, err := w.Host.Tell(ctx, id, letter)
 	if err != nil {
 		return Told{}, err
 	}
@@ -96,23 +85,33 @@ func (w *Service) Tell(ctx context.Context, named string, l Letter) (Told, error
 	return out, err
 }
 
+// letterOf is what is told to a run, where it is no decision.
+func letterOf(l Letter) (host.Letter, error) {
+	kind, known := kinds(l.Kind)
+	switch {
+	case !known:
+		return host.Letter{}, hint.Usage(
+			"there is no kind %q of letters: write steer, follow_up, answer, approve, deny or cancel",
+			l.Kind,
+		)
+	case l.Text == "":
+		return host.Letter{}, hint.Usage("a letter needs a text")
+	}
+	return host.Letter{
+		Kind:   kind,
+		Text:   l.Text,
+		Call:   l.Call,
+		Digest: l.Digest,
+	}, nil
+}
+
 // decide decides about what a run waits with.
 func (w *Service) decide(ctx context.Context, id plan.RunID, l Letter) (Told, error) {
-	switch {
-	case l.Call == "" || l.Digest == "":
-		return Told{}, hint.Usage("a decision needs the call that waits and the digest of what was shown, " +
-			"as the run's \"waiting\" has them")
-	case l.Scope != "" && l.Scope != plan.ScopeOnce && l.Scope != plan.ScopeRun:
-		return Told{}, hint.Usage("there is no scope %q here: write once or run", l.Scope)
+	decision, err := decisionOf(l)
+	if err != nil {
+		return Told{}, err
 	}
-	driver, err := w.Host.Decide(ctx, id, host.Decision{
-		Approve: l.Kind == "approve",
-		Call:    l.Call,
-		Digest:  l.Digest,
-		Text:    l.Text,
-		Scope:   cmp.Or(l.Scope, plan.ScopeOnce),
-		Reject:  l.Reject,
-	})
+	driver, err := w.Host.Decide(ctx, id, decision)
 	if err != nil {
 		return Told{}, err
 	}
@@ -128,6 +127,25 @@ func (w *Service) decide(ctx context.Context, id plan.RunID, l Letter) (Told, er
 		}, nil
 	}
 	return w.resumeTold(id, driver)
+}
+
+// decisionOf is the decision that a letter holds.
+func decisionOf(l Letter) (host.Decision, error) {
+	switch {
+	case l.Call == "" || l.Digest == "":
+		return host.Decision{}, hint.Usage("a decision needs the call that waits and the digest of what was shown, " +
+			"as the run's \"waiting\" has them")
+	case l.Scope != "" && l.Scope != plan.ScopeOnce && l.Scope != plan.ScopeRun:
+		return host.Decision{}, hint.Usage("there is no scope %q here: write once or run", l.Scope)
+	}
+	return host.Decision{
+		Approve: l.Kind == "approve",
+		Call:    l.Call,
+		Digest:  l.Digest,
+		Text:    l.Text,
+		Scope:   cmp.Or(l.Scope, plan.ScopeOnce),
+		Reject:  l.Reject,
+	}, nil
 }
 
 // cancel ends a run for good.

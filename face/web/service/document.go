@@ -44,6 +44,8 @@ type Run struct {
 	Events     int64                 `json:"events"` // seq of the last one
 	ExitCode   *int                  `json:"exit_code"`
 	Driver     *Driver               `json:"driver"` // null where no process drives the run
+
+	Job *QueuedJob `json:"job,omitempty"` // whose run it is, in a queue
 }
 
 // Unread is what a person has said and no conversation has read yet.
@@ -84,8 +86,29 @@ func (w *Service) Document(ctx context.Context, id plan.RunID) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
+	d := newRun(w.Host.ListRuns([]memory.RunInfo{info})[0], run)
+	if d.Continued, _, err = w.Host.ContinuedBy(ctx, id); err != nil {
+		return Run{}, err
+	}
+	if size, err := w.Host.SizeOf(ctx, run); err == nil { // the repository may be gone
+		d.Diff = &size
+	}
+	if d.Driver, err = w.driver(ctx, id); err != nil {
+		return Run{}, err
+	}
+	if d.Unread, err = w.unread(ctx, id); err != nil {
+		return Run{}, err
+	}
+	if run.Parked != nil {
+		d.Waiting, err = w.Waiting(ctx, id)
+	}
+	return d, err
+}
+
+// newRun says of a run what its journal does.
+func newRun(listed host.ListedRun, run *engine.Run) Run {
 	d := Run{
-		ListedRun: w.Host.ListRuns([]memory.RunInfo{info})[0],
+		ListedRun: listed,
 		Guidance:  listOf(run.Guidance),
 		Report:    run.Report,
 		Plans:     listOf(run.Plans),
@@ -103,22 +126,7 @@ func (w *Service) Document(ctx context.Context, id plan.RunID) (Run, error) {
 	d.State = run.State
 	d.begin(run)
 	d.stand(run)
-	if d.Continued, _, err = w.Host.ContinuedBy(ctx, id); err != nil {
-		return Run{}, err
-	}
-	if size, err := w.Host.SizeOf(ctx, run); err == nil { // the repository may be gone
-		d.Diff = &size
-	}
-	if d.Driver, err = w.driver(ctx, id); err != nil {
-		return Run{}, err
-	}
-	if d.Unread, err = w.unread(ctx, id); err != nil {
-		return Run{}, err
-	}
-	if run.Parked != nil {
-		d.Waiting, err = w.Waiting(ctx, id)
-	}
-	return d, err
+	return d
 }
 
 func (w *Service) unread(ctx context.Context, id plan.RunID) ([]Unread, error) {
@@ -198,6 +206,10 @@ func (w *Service) Waiting(ctx context.Context, id plan.RunID) ([]Waiting, error)
 	if err != nil {
 		return nil, err
 	}
+	return listWaiting(calls), nil
+}
+
+func listWaiting(calls []plan.WaitingCall) []Waiting {
 	out := make([]Waiting, 0, len(calls))
 	for _, c := range calls {
 		waiting := Waiting{
@@ -218,7 +230,7 @@ func (w *Service) Waiting(ctx context.Context, id plan.RunID) ([]Waiting, error)
 		}
 		out = append(out, waiting)
 	}
-	return out, nil
+	return out
 }
 
 // listOf is a list that is [] in JSON where it is empty.

@@ -247,3 +247,50 @@ func (h *Hub) Close() {
 	h.mu.Unlock()
 	h.done.Wait()
 }
+
+// Of hands on events that come from elsewhere, as [Hub.Watch] does those of the home, until they
+// end or ctx does.
+func Of(ctx context.Context, lines iter.Seq2[memory.Line, error]) iter.Seq2[Item, error] {
+	type told struct {
+		line memory.Line
+		err  error
+	}
+	return func(yield func(Item, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		lineup := make(chan told)
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			defer close(lineup)
+			for line, err := range lines {
+				select {
+				case lineup <- told{line, err}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+		defer reader.Wait()
+		defer cancel()
+		idle := time.NewTicker(time.Second)
+		defer idle.Stop()
+		for {
+			item, err := Item{}, error(nil)
+			select {
+			case <-ctx.Done():
+				return
+			case <-idle.C:
+			case next, open := <-lineup:
+				if !open {
+					return
+				}
+				item.Seq = next.line.Seq
+				item.JSON = next.line.JSON
+				err = next.err
+				idle.Reset(time.Second)
+			}
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
+}
