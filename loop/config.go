@@ -89,6 +89,11 @@ type Config struct {
 	// server reports.
 	Count func(text string) int64
 
+	// Closes reports whether words that a model says beside its calls are its last: the
+	// conversation ends with them where every call of that answer ends without an error,
+	// and goes on otherwise. Nil: none are.
+	Closes func(text string) bool
+
 	// Parts tells for the record what a prompt is made of. Default: instructions.
 	Parts func(m plan.Message) []plan.Part
 

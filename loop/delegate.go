@@ -176,7 +176,8 @@ func (l *Loop) childConfig(c *call, emit plan.Emit) Config {
 	d := c.offer.info.Delegate
 	cfg := l.cfg
 	cfg.Tools, cfg.Limits, cfg.Format = d.Tools, d.Limits, nil
-	cfg.Mail, cfg.Filters, cfg.Skills = nil, nil, nil // the parent's prompt has the skills in it
+	cfg.Mail, cfg.Filters, cfg.Closes = nil, nil, nil
+	cfg.Skills = nil // the parent's prompt has them in it
 	cfg.Name, cfg.System = cmp.Or(d.Model, cfg.Name), cmp.Or(d.System, cfg.System)
 	cfg.Wire = l.wireOf(cfg.Name)
 	if cfg.Name != l.cfg.Name && cfg.WindowOf != nil {

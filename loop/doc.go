@@ -1,8 +1,8 @@
 // Package loop runs one conversation with a language model to its end.
 //
 // A [Loop] sends messages to a [Model], runs the [Tool] calls that come back,
-// and goes on until an answer holds no call. It is made from a [Config] with
-// [New], and entered in one of five ways:
+// and goes on until an answer holds no call, or closes beside calls that end well. It
+// is made from a [Config] with [New], and entered in one of five ways:
 //
 //   - [Loop.Run] takes prompts and goes on to the end.
 //   - [Loop.RunTurn] makes one turn, for a scheduler that owns the loop.

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/plan-engine/plan"
 )
@@ -51,8 +52,18 @@ func (l *Loop) ending(reason EndReason) End {
 	return end
 }
 
-// isDone reports whether the model has nothing left to do.
+// isDone reports whether the model has nothing left to do: it has called nothing, or has
+// closed beside calls that all ended well.
 func (l *Loop) isDone() bool {
-	m := l.messages[len(l.messages)-1]
-	return m.Role == plan.RoleAssistant && len(m.Calls()) == 0
+	last := len(l.messages) - 1
+	m := l.messages[last]
+	if m.Role == plan.RoleAssistant {
+		return len(m.Calls()) == 0
+	}
+	if m.Role != plan.RoleTool || last == 0 || l.cfg.Closes == nil || l.last == StopLength {
+		return false
+	}
+	failed := slices.ContainsFunc(m.Blocks, func(b plan.Block) bool { return b.Error })
+	said := l.messages[last-1]
+	return !failed && said.Role == plan.RoleAssistant && l.cfg.Closes(said.Text())
 }

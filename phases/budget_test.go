@@ -42,12 +42,12 @@ func TestFirstMessagesFitTheirBudgets(t *testing.T) {
 		way    string
 		budget int64 // bytes
 	}{
-		{plan.Explore, plan.WayFull, 1750},
-		{plan.Explore, plan.WayAuto, 4050},
-		{plan.Explore, plan.WayShort, 3650},
-		{plan.Plan, plan.WayFull, 2500},
-		{plan.Implement, plan.WayFull, 1850},
-		{plan.Review, plan.WayFull, 3800},
+		{plan.Explore, plan.WayFull, 1650},
+		{plan.Explore, plan.WayAuto, 3850},
+		{plan.Explore, plan.WayShort, 2800},
+		{plan.Plan, plan.WayFull, 2450},
+		{plan.Implement, plan.WayFull, 2000},
+		{plan.Review, plan.WayFull, 3750},
 		{plan.Critique, plan.WayFull, 1150},
 	} {
 		b := setup(t, "[[reply]]\nrefusal = \"no\"\n", nil)
@@ -66,6 +66,7 @@ func TestFirstMessagesFitTheirBudgets(t *testing.T) {
 				break
 			}
 		}
+		t.Logf("%s by the way %s: %d", test.phase, test.way, told)
 		if told == 0 || told > test.budget {
 			t.Errorf("%s by the way %s is told %d bytes; %d are the budget", test.phase, test.way, told, test.budget)
 		}

@@ -240,7 +240,7 @@ func leftText(b plan.Brief) string {
 var (
 	handledIn    = lazy.Regexp(`(?i)\bhandled (?:in|by) steps? \d`)
 	acceptedWord = lazy.Regexp(`(?i)\baccept(?:ed|s)?\b`)
-	leftOpen     = lazy.Regexp(`(?i)^[#*\s]*left open[*\s]*(:[*\s]*|$)`)
+	leftOpen     = lazy.Regexp(`(?im)^[#*\s]*left open[*\s]*(:[*\s]*|$)`)
 	nothingOpen  = lazy.Regexp(`(?i)^[(*\s]*(nothing|none|no|n/a)\b[\s.*)]*$`)
 )
 

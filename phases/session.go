@@ -80,6 +80,9 @@ func (ph *Phases) open(ctx context.Context, b plan.Brief, room Room, emit plan.E
 	cfg.Wire, cfg.WireOf = chosen.wire, ph.cfg.Wire
 	cfg.Tools, cfg.Format, cfg.Emit = offered, format, emit
 	cfg.Parts = partsOf(advice)
+	if TraitsOf(b.Phase).Writes {
+		cfg.Closes = leftOpen().MatchString
+	}
 	cfg.Shared = ph.cfg.Kit.shared(b.Phase)
 	cfg.Hooks, cfg.Filters = loop.Join(loop.Join(advised(advice), wanted.hooks()), hooks), filters
 	l, err := loop.New(cfg, b.Past)

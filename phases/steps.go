@@ -211,7 +211,7 @@ func gapList(gaps []plan.Gap) string {
 const checkTail = 4000
 
 // baselineTail is the same for a check that fails before the work begins.
-const baselineTail = 600
+const baselineTail = 400
 
 // sameTail is the same after the work, for one that fails as it did before.
 const sameTail = 300

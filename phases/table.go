@@ -63,7 +63,7 @@ func descriptions() []description {
 		{
 			phase:   plan.Explore,
 			Traits:  Traits{MayRunCommands: true, LoadsSkills: true, UsesOutside: true},
-			prompts: []string{"explore", "short", "either", "form", "brief", "ask"},
+			prompts: []string{"explore", "report", "short", "either", "form", "brief", "ask"},
 			offers:  []tools.Purpose{tools.Inspect, tools.Recall, tools.Ask, tools.Prune},
 			refusal: lookOn,
 			work:    (*Phases).explore,
@@ -116,12 +116,9 @@ func (ph *Phases) explore(ctx context.Context, b plan.Brief, s *session) (out pl
 	if b.Aim == plan.AimAsk {
 		return ph.answer(ctx, b, s)
 	}
-	way, form := ph.wayPrompts()
-	prompt := ph.opening(b, "explore", map[string]string{
-		"CHECKS": ph.knownChecks(),
-		"WAY":    way,
-		"FORM":   form,
-	})
+	own := ph.products()
+	own["CHECKS"] = ph.knownChecks()
+	prompt := ph.opening(b, "explore", own)
 	product := ph.report(b, s)
 	if ph.cfg.Way == plan.WayShort {
 		product = ph.planText(b, s)

@@ -7,17 +7,17 @@ import (
 	"github.com/plan-engine/plan/internal/lazy"
 )
 
-// wayPrompts tell Explore what it may hand over instead of a report, and the form
-// of it; "" for a report and nothing else.
-func (ph *Phases) wayPrompts() (way, form string) {
+// products tell Explore what it may hand over: a report, a finished plan, or either of them.
+func (ph *Phases) products() map[string]string {
 	prompts := ph.cfg.Kit.Prompts
+	out := map[string]string{"REPORT": prompts["report"], "WAY": "", "FORM": ""}
 	switch ph.cfg.Way {
 	case plan.WayAuto:
-		return prompts["either"], ph.planForm()
+		out["WAY"], out["FORM"] = prompts["either"], ph.planForm()
 	case plan.WayShort:
-		return prompts["short"], ph.planForm()
+		out["REPORT"], out["WAY"], out["FORM"] = "", prompts["short"], ph.planForm()
 	}
-	return "", ""
+	return out
 }
 
 // planForm is the form of a plan, and how long it may be where that is bounded.

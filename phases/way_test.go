@@ -48,7 +48,7 @@ func TestExploreHandsOverWhatItsWayAllows(t *testing.T) {
 	}{
 		"a plan, of its own choice": {plan.WayAuto, made, true, "", "hand over the finished plan instead of the report"},
 		"a report, of its choice":   {plan.WayAuto, found, false, "whether alpha stays.", "What is open"},
-		"a plan, as asked":          {plan.WayShort, made, true, "", "instead of the report, hand over the finished plan"},
+		"a plan, as asked":          {plan.WayShort, made, true, "", "No other phase plans: hand over the finished plan"},
 		"a plan where none may be":  {plan.WayFull, made, false, "", ""},
 		"an older run":              {"", made, false, "", ""},
 	} {
@@ -64,7 +64,8 @@ func TestExploreHandsOverWhatItsWayAllows(t *testing.T) {
 				t.Errorf("the plan is %+v", out.Plan)
 			}
 			sent := b.of(plan.Explore, 1)[0].users()[0]
-			if !strings.Contains(sent, c.told) || strings.Contains(sent, "## Steps") != (c.told != "") || strings.Contains(sent, "{{") {
+			if !strings.Contains(sent, c.told) || strings.Contains(sent, "## Steps") != (c.told != "") ||
+				strings.Contains(sent, "Not looked at") != (c.way != plan.WayShort) || strings.Contains(sent, "{{") {
 				t.Errorf("it was told\n%s", sent)
 			}
 		})
