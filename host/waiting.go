@@ -43,7 +43,7 @@ func readPending(ctx context.Context, db *memory.DB, id plan.RunID) (*pending, e
 	resolve := func(call, how, by string, at time.Time) {
 		close(call)
 		d.last = call
-		d.resolved[call] = fmt.Sprintf("%s by %s at %s", how, by, clockTime(at))
+		d.resolved[call] = fmt.Sprintf("%s by %s at %s", how, by, ClockTime(at))
 	}
 	letters, err := db.Letters(ctx, id) // first: one that is taken meanwhile stands in the journal then
 	if err != nil {
@@ -125,7 +125,7 @@ func (d *pending) readLetters(letters []memory.Letter) {
 			continue
 		}
 		d.last = text.Call
-		d.resolved[text.Call] = fmt.Sprintf("%s by person at %s", letterWord(l), clockTime(l.Created))
+		d.resolved[text.Call] = fmt.Sprintf("%s by person at %s", letterWord(l), ClockTime(l.Created))
 	}
 }
 
@@ -144,7 +144,8 @@ func decisionWord(b plan.ApprovalResolved) string {
 	return "denied"
 }
 
-func clockTime(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }
+// ClockTime is when something was decided, as people are told.
+func ClockTime(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // bindToCall makes a decision, or an answer, one about what waits now: the call that
 // it names, or the only one that waits. It refuses one about anything else, and a
@@ -237,7 +238,7 @@ func requireFirst(ctx context.Context, db *memory.DB, id plan.RunID, call plan.W
 			call.Call,
 			id,
 			letterWord(l),
-			clockTime(l.Created),
+			ClockTime(l.Created),
 		),
 		fmt.Sprintf("It takes effect with: plan resume %s", id),
 	)

@@ -274,6 +274,7 @@ func (s *Store) Requeue(ctx context.Context, id string, anew bool, choose func(J
 				j.Worker = ""
 				j.Result = nil
 				j.Letters = nil
+				j.Decided = nil
 				large, j.Large = j.Large, ""
 				patch, j.Patch = j.Patch, ""
 			}

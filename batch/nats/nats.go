@@ -186,6 +186,9 @@ type Job struct {
 	// when it goes on.
 	Letters []json.RawMessage `json:"letters,omitempty"`
 
+	// Decided is the last of them that it has read.
+	Decided json.RawMessage `json:"decided,omitempty"`
+
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 

@@ -111,8 +111,8 @@ func (w *Worker) trySettle(
 		case j.final():
 			j.Ended = now
 		}
-		if !back {
-			j.Letters = nil // its run has read them
+		if n := len(j.Letters); n > 0 && !back { // its run has read them
+			j.Decided, j.Letters = j.Letters[n-1], nil
 		}
 		return true
 	})

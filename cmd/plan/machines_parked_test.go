@@ -70,10 +70,14 @@ func TestQueueDecidesAndPublishes(t *testing.T) {
 		m.must("desk", "batch", "approve", id, "--job", job)
 	}
 	if text, err := m.run("desk", "batch", "approve", id, "--job", "job-1"); err == nil ||
-		!strings.Contains(text, "waits to be decided about") {
+		!strings.Contains(text, "what job job-1 waited with was already approved by person on ") {
 		t.Errorf("a second yes: %v\n%s", err, text)
 	}
 	work()
+	if text, err := m.run("desk", "batch", "deny", id, "--job", "job-2", "--comment", "No"); err == nil ||
+		!strings.Contains(text, "what job job-2 waited with was already approved by person on ") {
+		t.Errorf("a no after it was read: %v\n%s", err, text)
+	}
 	m.must("desk", "batch", "approve", id) // that which was sent back
 	work()
 	if after := m.runsOf(id); after != runs {

@@ -233,7 +233,11 @@ func (p person) ask(
 	if err != nil || answer.Outcome.Selected == nil {
 		return ""
 	}
-	return answer.Outcome.Selected.OptionId
+	chosen := answer.Outcome.Selected.OptionId
+	if !slices.ContainsFunc(options, func(o sdk.PermissionOption) bool { return o.OptionId == chosen }) {
+		return "" // it was not offered
+	}
+	return chosen
 }
 
 // rawInput are a call's arguments as they are, nil where they are no JSON.

@@ -258,6 +258,10 @@ func TestAPersonDecides(t *testing.T) {
 	if d = c.call("plan_decide", decide); d.State != "approved" {
 		t.Errorf("decided, it stands at %+v", d)
 	}
+	decide["approve"] = false
+	if text, failed := c.text("plan_decide", decide); !failed || !strings.Contains(text, "approved by person at 20") {
+		t.Errorf("a second decision is answered with %s", text)
+	}
 }
 
 // TestOverHTTP: who has the token may call, and no page of a browser.

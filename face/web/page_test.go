@@ -111,6 +111,14 @@ func TestPagesWithoutScripts(t *testing.T) {
 		t.Errorf("the decisions do not show the plan:\n%s", text)
 	}
 	b.submit(text, letters, 0, "kind", "approve")
+	_, form, _ = strings.Cut(text, `action="`+letters+`"`)
+	again := url.Values{"kind": {"deny"}, "text": {"Louder"}}
+	for _, m := range hidden.FindAllStringSubmatch(form, 3) {
+		again.Set(m[1], m[2])
+	}
+	if page := b.sends(letters, again.Encode()); !strings.Contains(page, "approved by person at 20") {
+		t.Errorf("a second decision by the page is answered with\n%s", page)
+	}
 	if d := b.rest(id); d.Parked != plan.ParkQuestion {
 		t.Fatalf("approved by the page, it stands at %+v", d)
 	}

@@ -3,9 +3,12 @@ package batches
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
@@ -25,6 +28,23 @@ type queuedDecision struct {
 	Text    string     `json:"text,omitempty"`
 	Plan    string     `json:"plan,omitempty"`
 	Reject  bool       `json:"reject,omitempty"`
+	At      time.Time  `json:"at,omitzero"`
+	Machine string     `json:"machine,omitempty"` // of the person
+}
+
+// words say what was decided, by whom and when.
+func (d queuedDecision) words() string {
+	how := "denied"
+	if d.Approve {
+		how = "approved"
+	}
+	if d.Machine != "" {
+		how += " by person on " + oneline.Of(d.Machine)
+	}
+	if !d.At.IsZero() {
+		how += " at " + host.ClockTime(d.At)
+	}
+	return how
 }
 
 // Waiting is what the jobs of a batch wait with for a yes, or one of them that is named.
@@ -88,10 +108,7 @@ func (q *Queued) Decide(ctx context.Context, prefix, job string, d host.Decision
 	}
 	switch len(waiting) {
 	case 0:
-		return "", "", hint.New(
-			fmt.Sprintf("no job of batch %s waits to be decided about", b.ID),
-			"`plan batch show "+b.ID+" --queue URL` says how it stands.",
-		)
+		return "", "", q.nothingWaits(ctx, b, job, d.Digest)
 	case 1:
 	default:
 		return "", "", hint.Usage(
@@ -105,6 +122,7 @@ func (q *Queued) Decide(ctx context.Context, prefix, job string, d host.Decision
 	if err != nil {
 		return "", "", err
 	}
+	machine, _ := os.Hostname() // "" where it has none
 	if d.Show != nil {
 		d.Show(call)
 	}
@@ -116,15 +134,49 @@ func (q *Queued) Decide(ctx context.Context, prefix, job string, d host.Decision
 		Text:    d.Text,
 		Plan:    d.Plan,
 		Reject:  d.Reject,
+		At:      q.batches.host.Now().UTC(),
+		Machine: machine,
 	})
 	if err != nil {
 		return "", "", fmt.Errorf("encode the decision: %w", err)
 	}
 	accepted, err := q.store.Decide(ctx, b.ID, w.stored, letter)
-	if err == nil && !accepted {
-		err = fmt.Errorf("job %s does not wait any more: another decision was faster", w.Job)
+	if err == nil && !accepted { // another one was faster
+		err = q.nothingWaits(ctx, b, w.Job, call.Digest)
 	}
 	return b.ID, w.Job, err
+}
+
+// nothingWaits refuses a decision where no job of a batch waits, or that which is named does
+// not, and says what was decided about it before.
+func (q *Queued) nothingWaits(ctx context.Context, b nats.Batch, job, digest string) error {
+	jobs, err := q.store.Jobs(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	text, last := fmt.Sprintf("no job of batch %s waits to be decided about", b.ID), time.Time{}
+	for _, j := range jobs {
+		if d, ok := lastDecision(j, digest); ok && (job == "" || j.ID == job) && d.At.After(last) {
+			text, last = alreadyDecided(j, d), d.At
+		}
+	}
+	return hint.New(text, "`plan batch show "+b.ID+" --queue URL` says how it stands.")
+}
+
+// lastDecision is the last one about what the run of a job waited with, and was shown with that
+// digest if one is given.
+func lastDecision(j nats.Job, digest string) (last queuedDecision, ok bool) {
+	for _, letter := range append([]json.RawMessage{j.Decided}, j.Letters...) {
+		var d queuedDecision
+		if json.Unmarshal(letter, &d) == nil && d.Run == j.Run && (digest == "" || d.Digest == digest) {
+			last, ok = d, true
+		}
+	}
+	return last, ok
+}
+
+func alreadyDecided(j nats.Job, d queuedDecision) string {
+	return fmt.Sprintf("what job %s waited with was already %s", j.ID, d.words())
 }
 
 // find is the call that a decision is about: the only one, or that which has the digest.
@@ -139,6 +191,9 @@ func (w WaitingJob) find(d host.Decision) (plan.WaitingCall, error) {
 			text += fmt.Sprintf(" --digest %s (%s);", c.Digest, oneline.Cut(c.Shown(), maxShown))
 		}
 		return plan.WaitingCall{}, hint.Usage("%s", strings.TrimSuffix(text, ";"))
+	}
+	if before, ok := lastDecision(w.stored, d.Digest); at < 0 && ok {
+		return plan.WaitingCall{}, errors.New(alreadyDecided(w.stored, before))
 	}
 	if at < 0 {
 		var digests []string
