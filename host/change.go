@@ -37,7 +37,7 @@ type Change struct {
 
 // ChangeOf finds the change of a run so far: from the tree as the run found it,
 // dirt included, to the tree as it left it. For a run that is not final that is
-// the tree as it is now.
+// the tree as it is now, unless only a journal from elsewhere names it.
 func (h *Host) ChangeOf(ctx context.Context, run *engine.Run) (c Change, err error) {
 	if run.Start == nil {
 		return c, fmt.Errorf("run %s has no beginning in its journal", run.ID)
@@ -49,6 +49,9 @@ func (h *Host) ChangeOf(ctx context.Context, run *engine.Run) (c Change, err err
 	c.To = run.Tree()
 	if run.State.Final() || run.Attempt(plan.Implement) == 0 {
 		return c, nil
+	}
+	if stray, err := h.isStray(ctx, run); err != nil || stray { // it may name any folder of the person's
+		return c, err
 	}
 	tree, err := h.treeOf(ctx, run)
 	var elsewhere *elsewhereError

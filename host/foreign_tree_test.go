@@ -3,12 +3,14 @@ package host_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/hosttest"
 	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/internal/hint"
 )
 
 // A folder of the home that has the name of a run which was taken in is not judged by what the
@@ -75,4 +77,46 @@ func takeInAs(t *testing.T, w *hosttest.World, like, id plan.RunID, change func(
 	file := filepath.Join(w.Dir, string(id)+".jsonl")
 	forge(t, w, id, past, file)
 	w.TakeIn(t, file)
+}
+
+// A look at a run that was taken in changes nothing at the place that it names, and shows of it
+// no more than the journal's snapshots, unless the person stands there.
+func TestALookAtAJournalLeavesItsPlaceAsItIs(t *testing.T) {
+	t.Parallel()
+	w := hosttest.New(t)
+	h, first := elsewhere(t, w, host.Request{Dir: w.Repo, Text: "Make greet.sh say hello"})
+	next := h.NewRunID()
+	takeInAs(t, w, first, next, func(start *plan.RunStart) { start.Continues = first })
+	gittest.Write(t, w.Repo, map[string]string{"mine.txt": "of the person\n"})
+	state := func() string {
+		return gittest.Git(t, w.Repo, "for-each-ref") + gittest.Git(t, w.Repo, "count-objects", "-v")
+	}
+	was, away := state(), h.At(w.Dir)
+	run, err := h.Load(t.Context(), next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change, err := away.ChangeOf(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if patch, err := change.Diff(t.Context()); err != nil || strings.Contains(patch, "mine.txt") {
+		t.Errorf("it shows %s, %v", patch, err)
+	}
+	if _, _, err := away.ThreadChangeOf(t.Context(), run); err == nil ||
+		!strings.Contains(hint.Of(err), "plan -C '"+run.Start.Repo+"' diff") {
+		t.Errorf("the change of its thread: %v", err)
+	}
+	if _, err := away.Apply(t.Context(), run, host.Apply{Thread: true, Anyway: true, Check: true}); err == nil {
+		t.Error("it would be brought over")
+	}
+	if now := state(); now != was {
+		t.Errorf("it was\n%s\nand is\n%s", was, now)
+	}
+	if change, err = h.At(w.Repo).ChangeOf(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	if patch, err := change.Diff(t.Context()); err != nil || !strings.Contains(patch, "mine.txt") {
+		t.Errorf("where it belongs it shows %s, %v", patch, err)
+	}
 }

@@ -120,6 +120,9 @@ func (h *Host) ThreadChangeOf(ctx context.Context, run *engine.Run) (Change, Thr
 		return c, nil, err
 	}
 	t, err := h.ThreadOf(ctx, run)
+	if err == nil && len(t) > 1 { // trees are kept for it
+		err = h.requireStanding(ctx, run, fmt.Sprintf("diff %s --thread", run.ID))
+	}
 	if err != nil {
 		return c, nil, err
 	}
