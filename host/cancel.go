@@ -47,7 +47,9 @@ func (h *Host) Cancel(ctx context.Context, id plan.RunID) (c Cancelled, err erro
 		return c, nil
 	}
 	if run.Start != nil && run.Start.Mirrored {
-		return c, mirroredError(run)
+		if only, err := onlyImported(ctx, db, id); err != nil || !only { // else no queue has it here
+			return c, errors.Join(err, mirroredError(run))
+		}
 	}
 	var trees engine.Snapshots = noTrees{}
 	if run.Start != nil && h.requireStanding(ctx, run, "cancel") == nil {

@@ -209,6 +209,18 @@ func TestCancellingWhatWasOpenTouchesNoPlaceOfAJournal(t *testing.T) {
 	}
 }
 
+// A run that was taken in ends here, also where its journal says that a queue goes on with it.
+func TestAJournalThatNamesAQueueIsCancelled(t *testing.T) {
+	t.Parallel()
+	w := hosttest.New(t)
+	h, like := elsewhere(t, w, host.Request{Dir: w.Repo, Text: "Make greet.sh say hello"})
+	id := h.NewRunID()
+	takeInAs(t, w, like, id, func(start *plan.RunStart) { start.Mirrored = true })
+	if _, err := h.At(w.Dir).Cancel(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+}
+
 // killedIn is a journal up to the middle of its Implement.
 func killedIn(past []plan.Event) []plan.Event {
 	at := slices.IndexFunc(past, func(ev plan.Event) bool {

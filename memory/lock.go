@@ -24,11 +24,17 @@ type lockOwner struct {
 	Since time.Time `json:"since"`
 }
 
+// maxIDLength bounds an id that comes from elsewhere: files and branches have it in their names.
+const maxIDLength = 128
+
 // lockPath names the lock file of a run. A run id comes from people too, so it
 // must not be able to name a file elsewhere.
 func (db *DB) lockPath(run plan.RunID) (string, error) {
 	if run == "" {
 		return "", errors.New("the run id is empty")
+	}
+	if run[0] == '-' || len(run) > maxIDLength {
+		return "", fmt.Errorf("the run id %.40q begins with - or has more than %d characters", run, maxIDLength)
 	}
 	for _, c := range []byte(run) {
 		switch {

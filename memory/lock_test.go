@@ -113,7 +113,7 @@ func TestAskingDisturbsNobody(t *testing.T) {
 func TestOwnRefusesIDsThatAreNotFileNames(t *testing.T) {
 	t.Parallel()
 	db := open(t, t.TempDir())
-	for _, run := range []plan.RunID{"", "../x", "a/b", "a\x00", "a b"} {
+	for _, run := range []plan.RunID{"", "../x", "a/b", "a\x00", "a b", "-x", plan.RunID(strings.Repeat("x", 200))} {
 		if _, err := db.Own(context.Background(), run); err == nil || !strings.Contains(err.Error(), "run id") {
 			t.Errorf("%q: %v", run, err)
 		}
