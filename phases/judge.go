@@ -106,14 +106,12 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (plan.Message,
 	}
 	checks := "No check was run by the workflow: there is none that it knows of. What you run is the only evidence."
 	if len(b.Checks) > 0 {
-		checks = "The workflow ran these checks on this tree:\n\n" + fence("checks", "", checksSince(b.Base, b.Checks))
-		switch before := otherwiseBefore(b); {
-		case len(b.Base) == 0:
-		case before == "":
-			checks += "\n\nBefore the work began they stood just so."
-		default:
-			checks += "\n\nBefore the work began these stood otherwise:\n\n" + fence("checks-before", "", before)
+		intro := "The workflow ran these checks on this tree:\n\n"
+		if len(b.Base) > 0 {
+			intro = "The workflow ran these checks on this tree, and before the work began; where they stood " +
+				"otherwise then, it is said:\n\n"
 		}
+		checks = intro + fence("checks", "", checksSince(b.Base, b.Checks))
 	}
 	values := map[string]string{
 		"PLAN":    strings.TrimSpace(planOf(b) + "\n\n" + replacedPlan(b)),
@@ -129,26 +127,24 @@ func (ph *Phases) reviewPrompt(ctx context.Context, b plan.Brief) (plan.Message,
 	return message, nil
 }
 
-// checksSince are the checks after the work. Of one that fails in the very words in which
-// it failed before, little is shown.
+// checksSince are the checks after the work, with how they stood before where that was
+// otherwise. Of one that fails in the very words in which it failed before, little is shown.
 func checksSince(base, checks []plan.CheckResult) string {
 	var list strings.Builder
 	for _, c := range checks {
-		if i := sameCheck(base, c); i >= 0 && failsAsBefore(base[i], c) {
+		i := sameCheck(base, c)
+		switch {
+		case i >= 0 && failsAsBefore(base[i], c):
 			list.WriteString(checkLine(c, ", in the same words as before the work began", sameTail))
-			continue
+		case i >= 0 && checkLine(base[i], "", 0) != checkLine(c, "", 0):
+			list.WriteString(checkLine(c, "; before the work began: "+checkWord(base[i]), checkTail))
+		default:
+			list.WriteString(checkLine(c, "", checkTail))
 		}
-		list.WriteString(checkLine(c, "", checkTail))
 	}
-	return list.String()
-}
-
-// otherwiseBefore are the checks that stood otherwise before the work began.
-func otherwiseBefore(b plan.Brief) string {
-	var list strings.Builder
-	for _, c := range b.Base {
-		if i := sameCheck(b.Checks, c); i < 0 || checkLine(b.Checks[i], "", 0) != checkLine(c, "", 0) {
-			list.WriteString(checkLine(c, "", 0))
+	for _, c := range base {
+		if sameCheck(checks, c) < 0 {
+			list.WriteString(checkLine(c, ", before the work began; not run since", 0))
 		}
 	}
 	return list.String()

@@ -85,7 +85,11 @@ func TestChecksThatStandAsBefore(t *testing.T) {
 		brief.Base[0].ExitCode = before
 		b.must(brief)
 		prompt := b.requests()[0].users()[0]
-		if strings.Contains(prompt, "<checks-before>") != listed || strings.Contains(prompt, "stood just so") == listed {
+		line := "- `test -e a.txt` (required): passed"
+		if listed {
+			line += "; before the work began: failed with exit status 1"
+		}
+		if !strings.Contains(prompt, "where they stood otherwise then, it is said:") || !strings.Contains(prompt, line+"\n") {
 			t.Errorf("with exit status %d before:\n%s", before, prompt)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -278,8 +279,8 @@ func checkList(checks []plan.CheckResult, tail int) string {
 	return b.String()
 }
 
-// checkLine is one of them, with what is to be added to how it stands. One that could
-// not start has said why.
+// checkLine is one of them, with what is to be added to how it stands. Of its output most is
+// the end, where tests say what failed. One that could not start has said why.
 func checkLine(c plan.CheckResult, more string, tail int) string {
 	kind := "advisory"
 	if c.Required {
@@ -287,10 +288,15 @@ func checkLine(c plan.CheckResult, more string, tail int) string {
 	}
 	line := fmt.Sprintf("- `%s` (%s): %s%s\n", c.Command, kind, checkWord(c), more)
 	if tail > 0 && !c.Passed() && c.NotStarted == "" {
-		line += indent(cut(withoutCoverage(c.Output), tail, "the workflow kept the rest"))
+		output := colour().ReplaceAllString(withoutCoverage(c.Output), "")
+		line += indent(cutTo(output, tail/3, tail*2/3, "the workflow kept the rest"))
 	}
 	return line
 }
+
+// colour finds what makes a terminal show text otherwise. Checks of some repositories put it
+// out in any case, and a model has nothing of it.
+var colour = lazy.Regexp(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // checkWord says how a check stands, and how much that is worth.
 func checkWord(c plan.CheckResult) string {

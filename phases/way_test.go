@@ -46,7 +46,7 @@ func TestExploreHandsOverWhatItsWayAllows(t *testing.T) {
 		open      string
 		told      string
 	}{
-		"a plan, of its own choice": {plan.WayAuto, made, true, "", "hand over the finished plan instead of the report"},
+		"a plan, of its own choice": {plan.WayAuto, made, true, "", "Hand over one of two:"},
 		"a report, of its choice":   {plan.WayAuto, found, false, "whether alpha stays.", "What is open"},
 		"a plan, as asked":          {plan.WayShort, made, true, "", "No other phase plans: hand over the finished plan"},
 		"a plan where none may be":  {plan.WayFull, made, false, "", ""},

@@ -7,20 +7,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plan-engine/plan/internal/lazy"
 	"github.com/plan-engine/plan/tools/syntax"
 )
 
 // Bounds on one excerpt.
 const (
-	excerptWhole  = 6 << 10 // bytes of a file that is shown whole where no part of it is named
-	excerptCode   = 4 << 10 // of code that is shown whole in any case
-	excerptText   = 1 << 10 // and of what has no definitions
-	excerptHead   = 12      // lines before the first definition that are shown beside others: imports
-	excerptAround = 8       // lines shown around a line that no small definition holds
-	excerptRegion = 80      // lines of the largest definition that is shown whole for a line in it
-	excerptLines  = 24      // outline entries of a file of which nothing is shown
-	excerptNear   = 10      // and of one of which something is: the nearest
-	excerptAlike  = 3       // lines on which a text may stand that is looked for as it is written
+	excerptWhole   = 6 << 10 // bytes of a file that is shown whole where no part of it is named
+	excerptCode    = 2 << 10 // of code that is shown whole in any case
+	excerptText    = 1 << 10 // and of what has no definitions
+	excerptHead    = 12      // lines before the first definition that are shown beside others: imports
+	excerptAround  = 8       // lines shown around a line that no small definition holds
+	excerptComment = 24      // lines of the longest comment that is shown with its definition
+	excerptRegion  = 80      // lines of the largest definition that is shown whole for a line in it
+	excerptLines   = 24      // outline entries of a file of which nothing is shown
+	excerptNear    = 10      // and of one of which something is: the nearest
+	excerptAlike   = 3       // lines on which a text may stand that is looked for as it is written
 )
 
 // Wanted is what of a file an excerpt shows.
@@ -79,7 +81,7 @@ func (s *Set) Excerpt(ctx context.Context, w Wanted) (Excerpt, bool) {
 			file.Close()
 		}
 	}
-	wanted := spans(w, defs)
+	wanted := spans(w, defs, lines)
 	if len(wanted) == 0 {
 		wanted = written(w.Texts, lines)
 	}
@@ -120,11 +122,11 @@ func (s *Set) Excerpt(ctx context.Context, w Wanted) (Excerpt, bool) {
 
 // spans are the lines that are wanted: of named definitions, and around named
 // lines the smallest definition that is not too long.
-func spans(w Wanted, defs []syntax.Symbol) [][2]int {
+func spans(w Wanted, defs []syntax.Symbol, lines []string) [][2]int {
 	var out [][2]int
 	for _, d := range defs {
 		if w.means(d, defs) {
-			out = append(out, [2]int{d.First, min(d.Last, d.First+2*excerptRegion)})
+			out = append(out, [2]int{withComment(d.First, lines), min(d.Last, d.First+2*excerptRegion)})
 		}
 	}
 	for _, at := range w.Lines {
@@ -132,13 +134,29 @@ func spans(w Wanted, defs []syntax.Symbol) [][2]int {
 		size := excerptRegion + 1
 		for _, d := range defs {
 			if n := d.Last - d.First + 1; d.First <= at[0] && at[1] <= d.Last && n < size {
-				span, size = [2]int{d.First, d.Last}, n
+				span, size = [2]int{withComment(d.First, lines), d.Last}, n
 			}
 		}
 		out = append(out, span)
 	}
 	return out
 }
+
+// withComment is the first line of a definition that begins at a line, with what is said of
+// it right above: whoever changes the one changes the other.
+func withComment(first int, lines []string) int {
+	at := first
+	for at > 1 && comment().MatchString(lines[at-2]) {
+		at--
+	}
+	if first-at > excerptComment {
+		return first
+	}
+	return at
+}
+
+// comment finds lines of comments and attributes.
+var comment = lazy.Regexp(`^\s*(?://|#|/?\*|--|@)`)
 
 // written are the lines around texts that stand in a file only here and there; of a
 // heading those at the end of its section too, where things are added.
@@ -213,9 +231,9 @@ func (w Wanted) means(d syntax.Symbol, defs []syntax.Symbol) bool {
 }
 
 // merged sorts spans, keeps them within a file of so many lines, and joins those
-// that touch or nearly do.
+// that touch or nearly do: what is between costs no more than another pair of tags.
 func merged(in [][2]int, lines int) [][2]int {
-	const gap = 3
+	const gap = 7
 	slices.SortFunc(in, func(a, b [2]int) int { return a[0] - b[0] })
 	var out [][2]int
 	for _, s := range in {

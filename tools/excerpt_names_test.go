@@ -130,3 +130,29 @@ func TestAnOutlineBesideExcerpts(t *testing.T) {
 		sameText(t, strings.Join(got, " "), want)
 	}
 }
+
+// TestAnExcerptShowsWhatIsSaidOfADefinition: the comment and attributes right above it, unless
+// that is as long as a text of its own; and of a small file too what is named, not all.
+func TestAnExcerptShowsWhatIsSaidOfADefinition(t *testing.T) {
+	t.Parallel()
+	code := "package p\n\n// License.\n" + strings.Repeat("// More of it.\n", 60) + "func First() {}\n\n" +
+		strings.Repeat("// A filler of some length.\n\n", 60) + "// Second is said.\n//\n// e.g. Second()\nfunc Second() {\n}\n\n" +
+		strings.Repeat("// A filler of some length.\n\n", 10) + "func Third() {}\n"
+	set := openSet(t, tools.Config{Root: plant(t, files{"a.go": code})})
+	for names, want := range map[string]string{
+		"First":  "52-64", // what stands before the first definition, and no license of sixty lines
+		"Second": "52-63 186-190",
+	} {
+		e, _ := set.Excerpt(t.Context(), tools.Wanted{
+			Path:  "a.go",
+			Names: strings.Fields(names),
+			Whole: true,
+			Bytes: 8000,
+		})
+		var got []string
+		for _, r := range e.Regions {
+			got = append(got, fmt.Sprintf("%d-%d", r.First, r.Last))
+		}
+		sameText(t, strings.Join(got, " "), want)
+	}
+}
