@@ -66,7 +66,7 @@ func (m *model) edited(msg editedMsg) tea.Cmd {
 		m.say("It was decided elsewhere meanwhile; what you wrote was not used.")
 		return nil
 	case msg.text == "" || msg.text == strings.TrimSpace(p.ask.doc.Text):
-		p.said = "The plan is as it was."
+		p.remark = "The plan is as it was."
 		return nil
 	}
 	c := p.call()

@@ -32,7 +32,7 @@ type panel struct {
 	picked int  // line of the plan that keys mean, from 1; 0 for none
 	notes  []comment
 	given  []host.Letter
-	said   string // why the last word decided nothing
+	remark string // why the last word decided nothing
 	quiet  time.Time
 }
 
@@ -96,8 +96,8 @@ func (p *panel) rows(t *draw.Theme, width, most int, now time.Time) ([]string, *
 		foot = t.Wrapped("There is no room to show it. Make the terminal larger to decide.", width, story.Output)
 		return append([]string{head}, foot...), nil
 	}
-	if p.said != "" {
-		foot = append([]string{t.Odd.Render(draw.Cut("  "+p.said, width))}, foot...)
+	if p.remark != "" {
+		foot = append([]string{t.Odd.Render(draw.Cut("  "+p.remark, width))}, foot...)
 		room--
 	}
 	rows := []string{head}
@@ -267,7 +267,7 @@ func (p *panel) pick(by int) {
 // decide takes a line: a letter where it is a clear word, and later where nothing was
 // said. Neither means that the question stands.
 func (p *panel) decide(line string) (l *host.Letter, later bool) {
-	p.said = ""
+	p.remark = ""
 	c := p.call()
 	word, text, _ := strings.Cut(line, " ")
 	text, word = strings.TrimSpace(text), strings.ToLower(word)
@@ -300,7 +300,7 @@ func (p *panel) decide(line string) (l *host.Letter, later bool) {
 		l.Scope = plan.ScopeAlways
 		return l, false
 	}
-	p.said = fmt.Sprintf("%q is no answer here.", clean(word))
+	p.remark = fmt.Sprintf("%q is no answer here.", clean(word))
 	return nil, false
 }
 
@@ -318,11 +318,11 @@ func (p *panel) decidePlan(l *host.Letter, word, text string) *host.Letter {
 		if l.Text != "" {
 			return l
 		}
-		p.said = "Say what should change: n REASON, or comment on lines first: c LINE TEXT."
+		p.remark = "Say what should change: n REASON, or comment on lines first: c LINE TEXT."
 	case "c":
 		p.comment(text)
 	default:
-		p.said = fmt.Sprintf("%q is no answer here.", clean(word))
+		p.remark = fmt.Sprintf("%q is no answer here.", clean(word))
 	}
 	return nil
 }
@@ -337,7 +337,7 @@ func (p *panel) comment(text string) {
 		n, rest = p.picked, text
 	}
 	if n < 1 || n > lines || strings.TrimSpace(rest) == "" {
-		p.said = fmt.Sprintf(
+		p.remark = fmt.Sprintf(
 			"Write c, a line from 1 to %d (or choose one with the arrows), and what is to be said to it.",
 			lines,
 		)
@@ -358,7 +358,7 @@ func (p *panel) reason(text string) string {
 
 // driftAnswer reads a line about a changed tree.
 func (p *panel) driftAnswer(line string) (got answer, ok bool) {
-	p.said = ""
+	p.remark = ""
 	word, reason, _ := strings.Cut(line, " ")
 	switch word = strings.ToLower(word); {
 	case line == "":
@@ -371,6 +371,6 @@ func (p *panel) driftAnswer(line string) (got answer, ok bool) {
 			reason: cmp.Or(strings.TrimSpace(reason), host.DefaultReplanReason),
 		}, true
 	}
-	p.said = fmt.Sprintf("%q is no answer here.", clean(word))
+	p.remark = fmt.Sprintf("%q is no answer here.", clean(word))
 	return answer{}, false
 }

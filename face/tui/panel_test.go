@@ -34,7 +34,7 @@ func TestTypedAheadAnswersNothing(t *testing.T) {
 	now = now.Add(quietTime)
 	types(m, "yep")
 	press(m, "enter")
-	if len(a.reply) > 0 || m.view.panel.said == "" {
+	if len(a.reply) > 0 || m.view.panel.remark == "" {
 		t.Fatal("a word that is none decided")
 	}
 	types(m, "n not that")
