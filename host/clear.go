@@ -60,7 +60,7 @@ func (h *Host) Avoid(ctx context.Context, more ...string) func(path string) bool
 		if err != nil {
 			real = path
 		}
-		if git.Around(path) == "" && git.Around(real) == "" {
+		if git.Around(path) == "" && (real == path || git.Around(real) == "") {
 			return false
 		}
 		trees, err := known()

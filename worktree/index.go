@@ -26,8 +26,10 @@ const keptPrefix = "plan-index-"
 type seed struct {
 	index string
 	keep  string // under which it may be kept afterwards, "" for not at all
-	// good reports whether it leads to the same tree as the user's index.
+	// good reports whether it leads to the same tree as the user's index, and asks says that
+	// it asks git for that: the index is not a copy of the user's.
 	good func(ctx context.Context) (bool, error)
+	asks bool
 }
 
 // seedIndex makes the index to begin with: the one that was kept, if there is
@@ -53,6 +55,7 @@ func (r *Repo) seedIndex(t *treeWriter, fromKept bool) (seed, error) {
 			good:  func(context.Context) (bool, error) { return false, nil },
 		}, nil
 	}
+	s.asks = true
 	s.good = func(ctx context.Context) (bool, error) {
 		return r.plainly(ctx, area{dir: r.root, index: users}, area{dir: r.root, index: copied})
 	}

@@ -53,6 +53,15 @@ func (r *Repo) deltas(ctx context.Context, from, to string) ([]delta, error) {
 	return deltas, nil
 }
 
+// reversed are the deltas of the way back.
+func reversed(deltas []delta) []delta {
+	back := make([]delta, len(deltas))
+	for i, d := range deltas {
+		back[i] = delta{path: d.path, from: d.to, to: d.from}
+	}
+	return back
+}
+
 // patched is the tree with the given paths as they are on the to side. Another
 // file in the place of one of them, or of a directory that one is in, is a
 // [*Conflict].

@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -200,7 +201,7 @@ func (r *Repo) written(ctx context.Context, t *treeWriter, fromKept bool) (strin
 	if err != nil {
 		return "", s, err
 	}
-	if tree := r.known.of(l); tree != "" {
+	if tree := r.known.of(l, r.keptMark(s.index)); tree != "" {
 		t.leftOut = l.tooLarge(a)
 		s.keep = "" // it was, or there is nothing in it
 		return tree, s, nil
@@ -219,7 +220,11 @@ func (r *Repo) written(ctx context.Context, t *treeWriter, fromKept bool) (strin
 	case !good || errors.Is(err, errGrown):
 		return "", s, nil
 	case err == nil && !t.special:
-		r.known.note(l, tree)
+		var kept [sha256.Size]byte
+		if s.keep != "" && (s.asks || l.allThere()) {
+			kept = r.keptMark(s.index)
+		}
+		r.known.note(l, kept, tree)
 	}
 	return tree, s, err
 }

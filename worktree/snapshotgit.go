@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/plan-engine/plan/internal/plainfile"
 	"github.com/plan-engine/plan/sandbox"
 	"github.com/plan-engine/plan/worktree/git"
 )
@@ -136,8 +138,15 @@ func (v *SnapshotViews) commits(ctx context.Context, start, tree string) (string
 	return v.repo.commitDated(ctx, began.date, tree, "The work", parent)
 }
 
-// headRef is the full name of the branch that is checked out, "" for none.
+// headRef is the full name of the branch that is checked out, "" for none. HEAD is a file
+// that git need not be started to read where it has a name in it; where refs are kept in
+// another way it has one that no branch can have.
 func (r *Repo) headRef(ctx context.Context) (string, error) {
+	text, _ := plainfile.Read(filepath.Join(r.gitDir, "HEAD"))
+	branch, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: refs/heads/")
+	if ok && branch != ".invalid" {
+		return "refs/heads/" + branch, nil
+	}
 	ref, err := r.run(ctx, "symbolic-ref", "-q", "HEAD")
 	var ge *git.Error
 	if errors.As(err, &ge) && ge.Code == 1 {

@@ -146,10 +146,14 @@ func (v *SnapshotViews) AtBase(ctx context.Context, tree string) bool {
 	return err == nil && began.tree == tree
 }
 
-// deltas lists how two trees differ. Git is asked once for each two.
+// deltas lists how two trees differ. Git is asked once for each two, whichever is the
+// first of them.
 func (v *SnapshotViews) deltas(ctx context.Context, from, to string) ([]delta, error) {
 	if known, ok := v.diffs[[2]string{from, to}]; ok {
 		return known, nil
+	}
+	if known, ok := v.diffs[[2]string{to, from}]; ok {
+		return reversed(known), nil
 	}
 	changed, err := v.repo.deltas(ctx, from, to)
 	if err == nil {
@@ -166,7 +170,16 @@ func (v *SnapshotViews) Changed(ctx context.Context, from, to string) ([]string,
 	if err := v.open(); err != nil {
 		return nil, err
 	}
-	return v.repo.Changed(ctx, from, to)
+	changes, err := v.deltas(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]string, len(changes))
+	for i, d := range changes {
+		paths[i] = d.path
+	}
+	slices.Sort(paths)
+	return paths, nil
 }
 
 // Counter is the tree of work with every file put back that differs from start
@@ -193,6 +206,8 @@ func (v *SnapshotViews) counter(ctx context.Context, start, work string, isTest 
 	}
 	back := slices.DeleteFunc(slices.Clone(changes), func(d delta) bool { return isTest(d.path) || d.links() })
 	switch {
+	case len(back) == len(changes): // with all of them put back it is the start
+		return start, nil
 	case len(back) > 0:
 		return v.overlaid(ctx, work, back)
 	case slices.ContainsFunc(changes, delta.links):

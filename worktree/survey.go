@@ -2,7 +2,9 @@ package worktree
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -90,5 +92,8 @@ func (r *Repo) treeOf(ctx context.Context, f findings) (state State, err error) 
 		}
 	}
 	state.Head = f.standing.Head
+	if err == nil && f.clean() && !slices.ContainsFunc(f.entries, func(e entry) bool { return e.gitlink }) {
+		r.known.note(f.listing, [sha256.Size]byte{}, state.Tree)
+	}
 	return state, err
 }

@@ -232,11 +232,7 @@ func (r *Repo) Has(ctx context.Context, names ...string) error {
 // Branch is the name of the branch that is checked out, "" when HEAD is
 // detached.
 func (r *Repo) Branch(ctx context.Context) (string, error) {
-	ref, err := r.run(ctx, "symbolic-ref", "-q", "HEAD")
-	var ge *git.Error
-	if errors.As(err, &ge) && ge.Code == 1 {
-		return "", nil
-	}
+	ref, err := r.headRef(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read the branch: %w", err)
 	}

@@ -228,16 +228,20 @@ func Around(dir string) string {
 }
 
 // Inside reports whether a path lies in one of some directories, whatever links
-// lead there.
+// lead there. What the names alone say costs no look at a disk.
 func Inside(path string, dirs ...string) bool {
-	for _, path := range []string{path, resolved(path)} {
-		for _, dir := range dirs {
-			if subpath.Within(dir, path) || subpath.Within(resolved(dir), path) {
-				return true
-			}
-		}
+	within := func(dir string) bool { return subpath.Within(dir, path) }
+	if slices.ContainsFunc(dirs, within) {
+		return true
 	}
-	return false
+	real := resolved(path)
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		if subpath.Within(dir, real) {
+			return true
+		}
+		dir = resolved(dir)
+		return within(dir) || subpath.Within(dir, real)
+	})
 }
 
 func resolved(path string) string {
