@@ -17,8 +17,9 @@ const intro = `# Tokens
 
 What plan sends to a model, from ` + "`make bench-tokens`" + `: one small change on one repository (that of ` + "`plan demo`" + `), by
 each way. The model is scripted and the same for all: it looks at the same files, makes the same edits and runs the same
-commands, but it does not read what its phase's first message already shows. Tokens are counted with OpenAI's current
-vocabulary over the requests as they are sent. How many turns a real model takes is not measured here.
+commands, but it does not read what its phase's first message already shows, and in Implement it has its summary beside its
+last calls, and once more where that is not taken. Tokens are counted with OpenAI's current vocabulary over the requests as
+they are sent. How many turns a real model takes is not measured here.
 
 *New* is what no earlier request of the run began with, tools first, then the system prompt, then the messages, to the
 token. The first messages of all phases begin with the same head (instructions and request), which is new only once where
