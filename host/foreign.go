@@ -11,6 +11,7 @@ import (
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/memory"
+	"github.com/plan-engine/plan/worktree"
 )
 
 // kindRun is what a run is called among the things that need a yes.
@@ -88,6 +89,26 @@ func runClaim(run *engine.Run, changed *plan.SettingsChanged) trust.Item {
 		Digest: trust.Text(strings.Join([]string{string(run.ID), run.Start.Repo, string(settingsData(run))}, "\n")),
 		Detail: strings.Join(lines, "\n"),
 	}
+}
+
+// requireTrustIn is requireTrust where a run that was begun elsewhere had other settings, or is
+// to go on where the person does not stand. Until then nothing but the ids of what it left is
+// looked for in the repository that it names.
+func (h *Host) requireTrustIn(
+	ctx context.Context,
+	repo *worktree.Repo,
+	run *engine.Run,
+	changed *plan.SettingsChanged,
+	face Face,
+) error {
+	stray, err := h.isStray(ctx, run)
+	if err != nil || changed == nil && !stray {
+		return err
+	}
+	if err := requireSnapshots(ctx, repo, run); err != nil {
+		return err
+	}
+	return h.requireTrust(ctx, run, changed, face)
 }
 
 // requireTrust asks once whether a run that was begun elsewhere may go on.

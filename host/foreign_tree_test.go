@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,5 +119,30 @@ func TestALookAtAJournalLeavesItsPlaceAsItIs(t *testing.T) {
 	}
 	if patch, err := change.Diff(t.Context()); err != nil || !strings.Contains(patch, "mine.txt") {
 		t.Errorf("where it belongs it shows %s, %v", patch, err)
+	}
+}
+
+// Nor does going on with one look at the place before the person has said that it may.
+func TestNothingIsReadBeforeAnImportedRunIsTrusted(t *testing.T) {
+	t.Parallel()
+	w := hosttest.New(t)
+	gittest.Write(t, w.Repo, map[string]string{"AGENTS.md": "Be brief.\n"})
+	gittest.Git(t, w.Repo, "add", ".")
+	gittest.Git(t, w.Repo, "commit", "-qm", "more")
+	h, like := elsewhere(t, w, host.Request{Dir: w.Repo, Text: "Make greet.sh say hello"})
+	id := h.NewRunID()
+	takeInAs(t, w, like, id, func(start *plan.RunStart) {
+		start.Aim = plan.AimReview
+		start.Against = &plan.Against{Commit: start.Base, Tree: start.Snapshot}
+	})
+	gittest.Write(t, w.Repo, map[string]string{"mine.txt": "of the person\n"})
+	objects := func() string { return gittest.Git(t, w.Repo, "count-objects") }
+	was := objects()
+	var untrusted *host.UntrustedRunError
+	if _, err := h.At(w.Dir).Resume(t.Context(), id, host.Options{}, host.Face{}); !errors.As(err, &untrusted) {
+		t.Errorf("it went on: %v", err)
+	}
+	if now := objects(); now != was {
+		t.Errorf("there were %s, and are %s", was, now)
 	}
 }

@@ -170,18 +170,14 @@ func (h *Host) resumeOwned(ctx context.Context, r ownedRun, o Options, face Face
 	if err != nil {
 		return End{}, err
 	}
+	if r.isForeign() {
+		if err := h.requireTrustIn(ctx, repo, run, changed, face); err != nil {
+			return End{}, err
+		}
+	}
 	head, instructions, err := h.lookAgain(ctx, repo, run)
 	if err != nil {
 		return End{}, err
-	}
-	stray, err := h.isStray(ctx, run)
-	if err != nil {
-		return End{}, err
-	}
-	if r.isForeign() && (changed != nil || stray) {
-		if err := h.requireTrust(ctx, run, changed, face); err != nil {
-			return End{}, err
-		}
 	}
 	hold, err := h.holdTree(ctx, repo, run.ID)
 	if err != nil {
