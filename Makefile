@@ -16,7 +16,7 @@ BENCHSTAT := bin/benchstat
 BENCHSTAT_VERSION := v0.0.0-20251208221838-04cf7a2dca90
 SOAK ?= 10m
 KILLS := KillMatrix|KillMatrixOfAQuestion|BatchSurvivesKills
-SAMPLED_TESTS := $(KILLS) FalseDones Findings ClaudeCost Scripts ScriptsWithTheRaceDetector Escapes \
+SAMPLED_TESTS := $(KILLS) WhatIsStopped LastWords ChangesAreSeenAndUndone FalseDones Findings ClaudeCost Scripts ScriptsWithTheRaceDetector Escapes \
   DyingAnywhere OldHome NoFlippedByteGetsOut EveryByteIsProven RescueOfWhatIsLeft \
   PlanningGoesOnAnywhere AWindowIsLearntFromARefusal CompactionMakesRoom ACrowd KilledMoves \
   PowerCut PowerCutOfWorks NothingIsLeftOfTheKilled AnswersAreBounded QueueThroughTrouble \

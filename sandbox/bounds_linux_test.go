@@ -15,22 +15,22 @@ import (
 
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	const hungry = `x=$(head -c 200000000 /dev/zero | tr '\0' a); echo got ${#x}`
+	const hungry = `x=$(head -c 120000000 /dev/zero | tr '\0' a); echo got ${#x}`
 	whole := sandbox.Bounded(t.Context()) == nil
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		if level == sandbox.LevelNone {
 			return
 		}
 		_, run := newYard(t).wall(t, level, sandbox.Policy{Discard: true})
-		if res := run(hungry); string(res.Output) != "got 200000000\n" {
+		if res := run(hungry); string(res.Output) != "got 120000000\n" {
 			t.Fatalf("without a bound it does not work either, so this proves nothing: %s", res.Output)
 		}
-		_, run = newYard(t).wall(t, level, sandbox.Policy{Discard: true, MaxMemory: 128 << 20})
+		_, run = newYard(t).wall(t, level, sandbox.Policy{Discard: true, MaxMemory: 80 << 20})
 		res := run(hungry)
 		if res.ExitCode == 0 || strings.Contains(string(res.Output), "got") {
 			t.Errorf("the bound does not hold: %s", res.Output)
 		}
-		if said := strings.Contains(string(res.Output), "more than 128MiB of memory, which is the bound (max_memory"); said != whole {
+		if said := strings.Contains(string(res.Output), "more than 80MiB of memory, which is the bound (max_memory"); said != whole {
 			t.Errorf("with a control group %v, the result says why: %v\n%s", whole, said, res.Output)
 		}
 		if res := run("echo fine"); string(res.Output) != "fine\n" {
@@ -40,7 +40,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			return
 		}
 		// Each alone keeps to the bound, both together do not.
-		both := `f() { x=$(head -c 40000000 /dev/zero | tr '\0' a); echo got ${#x}; sleep 0.5; }; f & f & f & f & wait`
+		both := `f() { x=$(head -c 25000000 /dev/zero | tr '\0' a); echo got ${#x}; sleep 0.5; }; f & f & f & f & wait`
 		if res := run(both); !strings.Contains(string(res.Output), "(max_memory") {
 			t.Errorf("many together: %s", res.Output)
 		}

@@ -3,14 +3,17 @@ package sandbox_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/plan-engine/plan/internal/kerneltest"
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/sandbox"
 )
 
@@ -37,6 +40,36 @@ func eachLevel(t *testing.T, test func(t *testing.T, level sandbox.Level)) {
 		t.Error("nothing can be built")
 	}
 }
+
+// sampledAt picks for each of some cases one of the levels that can be built here and that
+// it fits, or all of them where everything is played.
+func sampledAt[C any](
+	t *testing.T,
+	cases map[string]C,
+	fits func(name string, level sandbox.Level) bool,
+) map[sandbox.Level][]string {
+	t.Helper()
+	type played struct {
+		name  string
+		level sandbox.Level
+	}
+	var all []played
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		for _, level := range sandbox.Levels() {
+			if tried(level) == nil && fits(name, level) {
+				all = append(all, played{name, level})
+			}
+		}
+	}
+	out := map[sandbox.Level][]string{}
+	for _, p := range sampling.PickEach(sampling.New(t), 1, all, func(p played) string { return p.name }) {
+		out[p.level] = append(out[p.level], p.name)
+	}
+	return out
+}
+
+// atAnyLevel is for cases that fit all levels.
+func atAnyLevel(string, sandbox.Level) bool { return true }
 
 // trials has what sandbox.Try says of each level, which is the same for all tests.
 var trials sync.Map
