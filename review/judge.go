@@ -280,12 +280,14 @@ func unanswered(v plan.Verdict, ev Evidence) []string {
 		}
 	}
 	for _, c := range failingChecks(ev) {
-		if !names(c.Command) && !names(c.Name) {
-			out = append(
-				out,
-				fmt.Sprintf("The check `%s` fails. The checklist does not say why that is right.", c.Command),
-			)
+		if names(c.Command) || names(c.Name) {
+			continue
 		}
+		says := "fails. The checklist does not say why that is right."
+		if c.NotStarted != "" {
+			says = "could not start. The checklist does not say what was run in its place."
+		}
+		out = append(out, fmt.Sprintf("The check `%s` %s", c.Command, says))
 	}
 	return out
 }

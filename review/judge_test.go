@@ -116,6 +116,12 @@ func TestJudgeDone(t *testing.T) {
 			and(proven(), func(e *review.Evidence) { e.Findings = finding }), "", review.DoubtSilent, "was deleted",
 		},
 		"fails as before": {doneWith(ran("t", 0)), and(proven(), func(e *review.Evidence) { e.Checks, e.Baseline = fails, fails }), "", review.DoubtSilent, "The check `f` fails."},
+		"cannot start, as before": {
+			doneWith(ran("t", 0)), and(proven(), func(e *review.Evidence) {
+				e.Checks = []plan.CheckResult{{Check: plan.Check{Command: "f"}, ExitCode: 127, NotStarted: "f: not found"}}
+				e.Baseline = e.Checks
+			}), "", review.DoubtSilent, "The check `f` could not start. The checklist does not say what was run in its place.",
+		},
 		"fails as before, answered": {
 			plan.Verdict{Verdict: plan.Done, Checklist: []plan.ListItem{{Item: "f", Met: true, Evidence: "fails at the start too"}}, Commands: []plan.RanCommand{ran("t", 0)}},
 			and(proven(), func(e *review.Evidence) { e.Checks, e.Baseline = fails, fails }), plan.EvidenceShown, "", "",
