@@ -88,10 +88,10 @@ func (t repoFile) under(cfg Config, trusted func(trust.Item) bool) (Config, []Wa
 	}
 	warnings := slices.Clone(t.unknown)
 	tight, narrowed := t.tighten(cfg)
-	from := FromRepository
+	from, loosens := FromRepository, t.loosens
 	if t.asks() && trusted(t.item()) {
-		var decoded Config
-		if _, err := decode(t.path, t.data, &decoded); err == nil && len(faults(decoded, t.wires)) == 0 {
+		decoded, err := t.whole()
+		if err == nil {
 			decoded.Permission, decoded.Hooks, decoded.MCP, decoded.OpenAPI = nil, nil, nil, nil
 			decoded.Walls.Show = joined(cfg.Walls.Show, decoded.Walls.Show)
 			decoded.Walls.AllowEnv = cfg.Walls.AllowEnv // it would name the user's keys
@@ -110,10 +110,11 @@ func (t repoFile) under(cfg Config, trusted func(trust.Item) bool) (Config, []Wa
 			tight.Checks = cfg.Checks
 			cfg, from = over(tight, decoded), FromTrusted
 		}
+		loosens = because(loosens, err)
 	}
 	if from != FromTrusted {
 		cfg = tight
-		warnings = slices.Concat(warnings, t.loosens, narrowed)
+		warnings = slices.Concat(warnings, loosens, narrowed)
 	}
 	for i, p := range t.tight.Permission {
 		if p.Action == "allow" && from != FromTrusted {
@@ -150,6 +151,29 @@ func (t repoFile) under(cfg Config, trusted func(trust.Item) bool) (Config, []Wa
 	}
 	cfg, more := t.withServers(cfg, trusted)
 	return cfg, append(warnings, more...)
+}
+
+// whole is all that the file says, of which nothing counts where a part of it makes no sense.
+func (t repoFile) whole() (decoded Config, err error) {
+	if _, err = decode(t.path, t.data, &decoded); err != nil {
+		return decoded, err
+	}
+	if wrong := faults(decoded, t.wires); len(wrong) > 0 {
+		return decoded, wrong[0]
+	}
+	return decoded, nil
+}
+
+// because says of keys of a trusted file why they do not count.
+func because(keys []Warning, err error) []Warning {
+	if err == nil {
+		return keys
+	}
+	keys = slices.Clone(keys)
+	for i := range keys {
+		keys[i].Why = "the file is trusted, and does not make sense: " + oneline.Of(err.Error())
+	}
+	return keys
 }
 
 // item is the file as something to be trusted.

@@ -209,6 +209,24 @@ func TestWhatLoosensWaits(t *testing.T) {
 	}
 }
 
+// A file that is trusted and makes no sense loosens nothing, and is not said to lack a yes.
+func TestATrustedFileThatMakesNoSense(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"setup = 'npm ci'\nauto_approve = true", "sandbox = 'of'\nauto_approve = true"} {
+		src := place(t, "", text)
+		src.Trusted = func(trust.Item) bool { return true }
+		cfg, warnings, err := config.Load(src)
+		if err != nil || cfg.AutoApprove || len(warnings) != 2 {
+			t.Fatalf("%q: %v, %v, %v", text, cfg.AutoApprove, warnings, err)
+		}
+		for _, w := range warnings {
+			if strings.Contains(w.Why, "plan trust") || !strings.HasPrefix(w.Why, "the file is trusted, and does not make sense: ") {
+				t.Errorf("%q: %s", text, w)
+			}
+		}
+	}
+}
+
 // TestNoHookOfARepositoryIsOutside trusts one that wants to be.
 func TestNoHookOfARepositoryIsOutside(t *testing.T) {
 	t.Parallel()
