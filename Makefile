@@ -20,7 +20,10 @@ SAMPLED_TESTS := $(KILLS) WhatIsStopped LastWords ChangesAreSeenAndUndone FalseD
   DyingAnywhere OldHome NoFlippedByteGetsOut EveryByteIsProven RescueOfWhatIsLeft \
   PlanningGoesOnAnywhere AWindowIsLearntFromARefusal CompactionMakesRoom ACrowd KilledMoves \
   PowerCut PowerCutOfWorks NothingIsLeftOfTheKilled AnswersAreBounded QueueThroughTrouble \
-  ARunOutlivesItsMachine TheQueueIsACluster ExamplesOfExtending AReviewSeesTheWorkAsACommit
+  ARunOutlivesItsMachine TheQueueIsACluster ExamplesOfExtending AReviewSeesTheWorkAsACommit \
+  BudgetBeforeTheRequest CarriedReasoning Counted FailedStreamIsBilled Families ForkByAnother Mended \
+  ParkedByTheServer ReasoningOnly RefusedAnswer ReviewByAnotherHouse SlowIsNotDead SummaryByAnother \
+  SwitchInTheMiddle TooLong WrongKey
 SPACE := $(subst ,, )
 SAMPLED := ^Test($(subst $(SPACE),|,$(strip $(SAMPLED_TESTS))))$$
 JOBS ?= 1000

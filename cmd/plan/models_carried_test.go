@@ -55,7 +55,7 @@ func carriedCases() []carriedCase {
 // answer goes back with it. Another provider gets none of it.
 func TestCarriedReasoning(t *testing.T) {
 	t.Parallel()
-	for _, c := range carriedCases() {
+	for _, c := range sampledHalf(t, carriedCases()) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)
@@ -136,7 +136,7 @@ func TestThinkTags(t *testing.T) {
 // sees what was said, and nothing that is for the other one alone.
 func TestSummaryByAnother(t *testing.T) {
 	t.Parallel()
-	for _, wire := range []string{"chat", "responses", "anthropic"} {
+	for _, wire := range sampledWires(t) {
 		t.Run(wire, func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)

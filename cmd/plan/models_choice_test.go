@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/model/scripted"
 )
 
@@ -80,7 +81,7 @@ func TestRoute(t *testing.T) {
 // it was.
 func TestSwitchInTheMiddle(t *testing.T) {
 	t.Parallel()
-	for _, wires := range [][2]string{{"chat", "anthropic"}, {"anthropic", "responses"}, {"responses", "chat"}} {
+	for _, wires := range sampling.Pick(sampling.New(t), 1, [][2]string{{"chat", "anthropic"}, {"anthropic", "responses"}, {"responses", "chat"}}) {
 		t.Run(wires[0]+" to "+wires[1], func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)
@@ -138,7 +139,7 @@ func TestWireIsKept(t *testing.T) {
 // nothing of what is for the first alone.
 func TestForkByAnother(t *testing.T) {
 	t.Parallel()
-	for _, wire := range []string{"chat", "responses", "anthropic"} {
+	for _, wire := range sampledWires(t) {
 		t.Run(wire, func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)

@@ -74,7 +74,7 @@ func countedCases() []countedCase {
 // its last event, in `plan show` and in `plan list`.
 func TestCounted(t *testing.T) {
 	t.Parallel()
-	for _, c := range countedCases() {
+	for _, c := range sampledHalf(t, countedCases()) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			work := usual(c.ways)
@@ -129,7 +129,7 @@ func decode(t *testing.T, text string, into any) {
 // paid for.
 func TestFailedStreamIsBilled(t *testing.T) {
 	t.Parallel()
-	for _, wire := range []string{"chat", "responses", "anthropic"} {
+	for _, wire := range sampledWires(t) {
 		t.Run(wire, func(t *testing.T) {
 			t.Parallel()
 			work := usual(scripted.Gateway{}, scripted.Reply{
@@ -155,7 +155,7 @@ func TestFailedStreamIsBilled(t *testing.T) {
 // and what a cache saves does not count where its price is not known.
 func TestBudgetBeforeTheRequest(t *testing.T) {
 	t.Parallel()
-	for _, wire := range []string{"chat", "responses", "anthropic"} {
+	for _, wire := range sampledWires(t) {
 		t.Run(wire, func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)

@@ -106,7 +106,7 @@ func parkedCases() []parkedCase {
 // words, and the run goes on once it is mended.
 func TestParkedByTheServer(t *testing.T) {
 	t.Parallel()
-	for _, c := range parkedCases() {
+	for _, c := range sampledHalf(t, parkedCases()) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)
@@ -173,7 +173,7 @@ func TestNoServer(t *testing.T) {
 // key that was sent nor any other is told.
 func TestWrongKey(t *testing.T) {
 	t.Parallel()
-	for _, wire := range []string{"chat", "responses", "anthropic"} {
+	for _, wire := range sampledWires(t) {
 		t.Run(wire, func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)

@@ -13,8 +13,22 @@ import (
 	"testing"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/model/scripted"
 )
+
+// sampledWires is one of the wires by which models are spoken to, or all of them where
+// everything is played: the rule that a test looks at is the same over each.
+func sampledWires(t *testing.T) []string {
+	t.Helper()
+	return sampling.Pick(sampling.New(t), 1, []string{"chat", "responses", "anthropic"})
+}
+
+// sampledHalf is half of the cases, or all of them where everything is played.
+func sampledHalf[C any](t *testing.T, cases []C) []C {
+	t.Helper()
+	return sampling.Pick(sampling.New(t), (len(cases)+1)/2, cases)
+}
 
 // modelHome is a home with providers and a repository to work in, for the real
 // program. Each provider is a scripted server with a key of its own.

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/model/scripted"
 )
 
@@ -59,7 +60,7 @@ func (w *wiretap) texts() []string {
 // their own phases and their own key, whatever their wires.
 func TestReviewByAnotherHouse(t *testing.T) {
 	t.Parallel()
-	for _, wires := range [][2]string{{"responses", "anthropic"}, {"anthropic", "chat"}, {"chat", "responses"}} {
+	for _, wires := range sampling.Pick(sampling.New(t), 1, [][2]string{{"responses", "anthropic"}, {"anthropic", "chat"}, {"chat", "responses"}}) {
 		t.Run(wires[0]+" and "+wires[1], func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)

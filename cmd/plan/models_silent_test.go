@@ -14,7 +14,7 @@ import (
 // twice, which is said.
 func TestReasoningOnly(t *testing.T) {
 	t.Parallel()
-	for _, wire := range []string{"chat", "responses", "anthropic"} {
+	for _, wire := range sampledWires(t) {
 		t.Run(wire, func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)
@@ -71,7 +71,7 @@ func refusedCases() []refusedCase {
 // and no call runs.
 func TestRefusedAnswer(t *testing.T) {
 	t.Parallel()
-	for _, c := range refusedCases() {
+	for _, c := range sampledHalf(t, refusedCases()) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)

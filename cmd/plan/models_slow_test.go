@@ -13,7 +13,7 @@ import (
 // between two later ones.
 func TestSlowIsNotDead(t *testing.T) {
 	t.Parallel()
-	for _, wire := range []string{"chat", "responses", "anthropic"} {
+	for _, wire := range sampledWires(t) {
 		t.Run(wire, func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)

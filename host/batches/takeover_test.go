@@ -128,7 +128,7 @@ func (q *queue) workUntil(home string, see func(plan.Event), done func() bool) {
 		ended <- batches.New(h).Work(ctx, q.openFrom(home), batches.Work{Concurrency: 1, Repos: []string{"file://"}}, host.Options{},
 			batches.View{Event: func(_ string, ev plan.Event) { see(ev) }})
 	}()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(100 * time.Millisecond) // each look asks the queue for all it has
 	defer tick.Stop()
 	for end := time.Now().Add(time.Minute); !done() && time.Now().Before(end); {
 		<-tick.C
