@@ -237,9 +237,7 @@ func (s *session) prepare(ctx context.Context, r Request, b *beginning, surveyed
 	if b.kit, err = s.newKit(ctx, r.Text); err != nil {
 		return err
 	}
-	if s.learn.OffersSkills(ctx, r.Text) {
-		b.kit = b.kit.WithSkills()
-	}
+	b.kit = b.kit.WithSkills(s.learn.OffersSkills(ctx, r.Text)...)
 	kit, err := b.kit.Encode()
 	if err != nil {
 		return err

@@ -61,11 +61,12 @@ func NewKit(offered []loop.Tool, commands bool) (Kit, error) {
 	return kit, nil
 }
 
-// WithSkills is the kit of a run that has skills to load.
-func (k Kit) WithSkills() Kit {
+// WithSkills is the kit of a run that has skills to load in these phases. Those that load
+// none have no tool for them, whatever is named.
+func (k Kit) WithSkills(in ...plan.Phase) Kit {
 	k.Offer = maps.Clone(k.Offer)
 	for _, d := range descriptions() {
-		if d.LoadsSkills {
+		if d.LoadsSkills && slices.Contains(in, d.phase) {
 			k.Offer[d.phase] = inOrder(append(slices.Clip(k.Offer[d.phase]), tools.Names(tools.Skill)...))
 		}
 	}

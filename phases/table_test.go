@@ -18,7 +18,7 @@ func TestEveryPhaseIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kit = kit.WithSkills().WithOutside(phases.Outsiders{Further: func(bool) bool { return true }})
+	kit = kit.WithSkills(plan.Phases()...).WithOutside(phases.Outsiders{Further: func(bool) bool { return true }})
 	var offered []string
 	for _, p := range append(plan.Phases(), plan.Critique) {
 		if kit.Prompts[string(p)] == "" {
@@ -75,13 +75,28 @@ func TestOffers(t *testing.T) {
 		plan.Review:   {look + " bash prune", look + " bash prune", look + " bash prune"},
 		plan.Critique: {look, look, look},
 	} {
-		for i, k := range []phases.Kit{kit, withCommands, withCommands.WithSkills()} {
+		for i, k := range []phases.Kit{kit, withCommands, withCommands.WithSkills(plan.Phases()...)} {
 			names := slices.DeleteFunc(slices.Clone(k.Offer[p]), func(n string) bool {
 				return !strings.Contains(contract, " "+n+" ")
 			})
 			if got := strings.Join(names, " "); got != want[i] {
 				t.Errorf("%s offers %s, want %s", p, got, want[i])
 			}
+		}
+	}
+}
+
+// TestSkillsAreOfferedWhereOneIsOfUse: a phase that has none to load begins as others do.
+func TestSkillsAreOfferedWhereOneIsOfUse(t *testing.T) {
+	t.Parallel()
+	kit, err := phases.NewKit(nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kit = kit.WithSkills(plan.Implement, plan.Review)
+	for _, p := range plan.Phases() {
+		if got := slices.Contains(kit.Offer[p], "skill"); got != (p == plan.Implement) {
+			t.Errorf("%s has %v", p, kit.Offer[p])
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -190,27 +191,22 @@ func (l *Learning) readSkills(ctx context.Context) (*skills.Catalog, *skills.Ind
 	return l.catalog, l.index, nil
 }
 
-// OffersSkills says whether any skill may be of use for a request, so that a
-// run that has none does not carry the tool for them.
-func (l *Learning) OffersSkills(ctx context.Context, request string) bool {
+// OffersSkills are the phases in which a skill may be of use for a request, so that
+// others do not carry the tool for them: all, where the request names one.
+func (l *Learning) OffersSkills(ctx context.Context, request string) []plan.Phase {
 	if l.settings.Skills.Off {
-		return false
+		return nil
 	}
 	c, ix, err := l.readSkills(ctx)
 	if err != nil {
-		return false // the run goes on without skills
+		return nil // the run goes on without skills
 	}
-	for _, p := range plan.Phases() {
-		if phases.TraitsOf(p).LoadsSkills && len(ix.Relevant(request, p, 1)) > 0 {
-			return true
+	if name := skills.Override(request); name != "" {
+		if _, ok := c.Get(name); ok {
+			return plan.Phases()
 		}
 	}
-	name := skills.Override(request)
-	if name == "" {
-		return false
-	}
-	_, ok := c.Get(name)
-	return ok
+	return slices.DeleteFunc(plan.Phases(), func(p plan.Phase) bool { return len(ix.Relevant(request, p, 1)) == 0 })
 }
 
 // Remember keeps a fact for later runs on the repository, and returns what the

@@ -1,12 +1,15 @@
 package learning
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/memory"
 )
@@ -72,5 +75,40 @@ func TestASkillOfARepositoryNeedsTrust(t *testing.T) {
 	write("At once.\n")
 	if s, err := show(); err == nil {
 		t.Errorf("it is used although it has changed: %+v", s)
+	}
+}
+
+// TestSkillsAreOfferedInTheirPhases: a phase in which none can be of use has no tool for
+// them, unless the request names one.
+func TestSkillsAreOfferedInTheirPhases(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for name, in := range map[string]string{"ship-it": "implement", "find-it": "explore plan"} {
+		file := filepath.Join(home, "skills", name, "SKILL.md")
+		text := "---\nname: " + name + "\ndescription: How it is done\nmetadata:\n  phases: " + in + "\n---\nSlowly.\n"
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := memory.Open(t.Context(), memory.Config{Path: filepath.Join(t.TempDir(), "plan.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	store := trust.Open(filepath.Join(t.TempDir(), "trust.json"), time.Now)
+	l, err := New(Config{DB: db, Home: home, Repository: t.TempDir(), Trust: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for request, want := range map[string][]plan.Phase{
+		"Ship it":                 {plan.Implement},
+		"Find it, then ship it":   {plan.Explore, plan.Plan, plan.Implement},
+		"Count the lines":         {},
+		"@@skill=ship-it Count":   plan.Phases(),
+		"@@skill=nothing Ship it": {plan.Implement},
+	} {
+		if got := l.OffersSkills(t.Context(), request); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", request, got, want)
+		}
 	}
 }
