@@ -16,10 +16,10 @@ BENCHSTAT := bin/benchstat
 BENCHSTAT_VERSION := v0.0.0-20251208221838-04cf7a2dca90
 SOAK ?= 10m
 KILLS := KillMatrix|KillMatrixOfAQuestion|BatchSurvivesKills
-SAMPLED_TESTS := $(KILLS) WhatIsStopped LastWords ChangesAreSeenAndUndone FalseDones Findings ClaudeCost Scripts ScriptsWithTheRaceDetector Escapes \
-  DyingAnywhere OldHome NoFlippedByteGetsOut EveryByteIsProven RescueOfWhatIsLeft \
-  PlanningGoesOnAnywhere AWindowIsLearntFromARefusal CompactionMakesRoom ACrowd KilledMoves \
-  PowerCut PowerCutOfWorks NothingIsLeftOfTheKilled AnswersAreBounded QueueThroughTrouble \
+SAMPLED_TESTS := $(KILLS) StatusStays WhatIsStopped LastWords ChangesAreSeenAndUndone FalseDones Findings \
+  ClaudeCost Scripts ScriptsWithTheRaceDetector Escapes DyingAnywhere OldHome NoFlippedByteGetsOut \
+  EveryByteIsProven RescueOfWhatIsLeft PlanningGoesOnAnywhere AWindowIsLearntFromARefusal CompactionMakesRoom \
+  ACrowd KilledMoves PowerCut PowerCutOfWorks NothingIsLeftOfTheKilled AnswersAreBounded QueueThroughTrouble \
   ARunOutlivesItsMachine TheQueueIsACluster ExamplesOfExtending AReviewSeesTheWorkAsACommit \
   BudgetBeforeTheRequest CarriedReasoning Counted FailedStreamIsBilled Families ForkByAnother Mended \
   ParkedByTheServer ReasoningOnly RefusedAnswer ReviewByAnotherHouse SlowIsNotDead SummaryByAnother \
@@ -69,8 +69,9 @@ $(LINT):
 	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
 soak: ## play whole what make test samples, by the kind; then kill runs for SOAK (10m)
-	PLAN_TEST=all $(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 -v -run '$(SAMPLED)' ./cmd/plan ./engine ./host/walls ./internal/arch ./loop ./memory ./model/wires ./sandbox
+	PLAN_TEST=all $(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 -v -run '$(SAMPLED)' ./checks ./cmd/plan ./engine ./host/walls ./internal/arch ./loop ./memory ./model/wires ./sandbox
 	$(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 ./engine ./phases ./sandbox
+	PLAN_TEST=all $(GO) test $(GOFLAGS_ALL) -race -count=1 -timeout 0 ./worktree
 	$(GO) test -tags $(TAGS),browser -count=1 -run '^TestInABrowser' ./face/web
 	SOAK=$(SOAK) $(GO) test $(GOFLAGS_ALL) -count=1 -timeout 0 -v -run '^TestSoak$$' ./cmd/plan
 

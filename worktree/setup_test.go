@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/plan-engine/plan/internal/gittest"
+	"github.com/plan-engine/plan/internal/sampling"
 	"github.com/plan-engine/plan/worktree"
 )
 
@@ -128,33 +129,47 @@ func open(t *testing.T, dir string) *worktree.Repo {
 }
 
 // tree is the tree of the work tree. A test that asks for it in another way, before
-// it was written and after, is told the same.
+// it was written and after, is told the same: each way is tried at one of both times, by
+// the seed, or at both where everything is played.
 func tree(t *testing.T, r *worktree.Repo) string {
 	t.Helper()
-	before := seen(t, r)
+	ways := []func() (worktree.State, error){
+		func() (worktree.State, error) { return r.Look(t.Context()) },
+		func() (worktree.State, error) {
+			survey, err := r.Survey(t.Context())
+			return survey.State, err
+		},
+	}
+	random := sampling.New(t)
+	random.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
+	before, after := ways[:1], ways[1:]
+	if sampling.All() {
+		before, after = ways, ways
+	}
+	seen := see(t, before)
 	id, err := r.Tree(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, other := range append(before, seen(t, r)...) {
-		if other.Tree != id || other.Head != before[0].Head {
+	for _, other := range append(seen, see(t, after)...) {
+		if other.Tree != id || other.Head != seen[0].Head {
 			t.Errorf("the tree is %s; looked at in another way it is %+v", id, other)
 		}
 	}
 	return id
 }
 
-func seen(t *testing.T, r *worktree.Repo) []worktree.State {
+func see(t *testing.T, ways []func() (worktree.State, error)) []worktree.State {
 	t.Helper()
-	look, err := r.Look(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	var out []worktree.State
+	for _, way := range ways {
+		state, err := way()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, state)
 	}
-	survey, err := r.Survey(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []worktree.State{survey.State, look}
+	return out
 }
 
 // content lists what a tree holds: mode and path of each file.

@@ -11,7 +11,7 @@ import (
 )
 
 // sampledScripts are the scripts that a sample plays: one of each command that a
-// script is named by, as batch_stop is by batch, and a third of those that are named
+// script is named by, as batch_stop is by batch, and a quarter of those that are named
 // by what goes through several. Where one is asked for by its name (go test -run
 // TestScripts/batch_stop), nothing is left out.
 func sampledScripts(t *testing.T) []string {
@@ -43,5 +43,5 @@ func sampledScripts(t *testing.T) []string {
 		}
 	}
 	random := sampling.New(t)
-	return append(sampling.PickEach(random, 1, named, command), sampling.Pick(random, len(others)/3, others)...)
+	return append(sampling.PickEach(random, 1, named, command), sampling.Pick(random, len(others)/4, others)...)
 }
