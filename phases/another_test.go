@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/phases"
 )
 
 // TestAnotherPlan ends the conversation of the implementer that asks for one, whatever
@@ -87,4 +88,21 @@ text = "Done as far as it goes."
 			}
 		}
 	})
+}
+
+// TestTheDirectWayHasAWayBack: no words of a request say for sure that it is small, so whoever
+// has looked can ask for a plan, and is told so.
+func TestTheDirectWayHasAWayBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "[[reply]]\n  [[reply.call]]\n  name = \"replan\"\n  args = { evidence = \"ninety callers\" }\n", nil)
+	brief := briefFor(plan.Implement, 1)
+	direct := phases.DirectPlan()
+	brief.Plan = &direct
+	if out := b.must(brief); out.Replan != "ninety callers" {
+		t.Errorf("it came to %+v", out)
+	}
+	_, told, _ := strings.Cut(b.requests()[0].users()[0], "<plan>")
+	if told, _, _ = strings.Cut(told, "</plan>"); !strings.Contains(told, "ask for a plan with `replan`") {
+		t.Errorf("it is told %q", told)
+	}
 }

@@ -40,12 +40,14 @@ func (c Candidacy) Why() string {
 }
 
 // DirectPlan is the plan of the direct way, which has none: the request itself
-// is what is carried out and reviewed.
+// is what is carried out and reviewed. Words tell little of how far a change reaches, so
+// whoever looks at the code first can ask for a plan.
 func DirectPlan() plan.PlanDoc {
 	return ParsePlan(
 		"# Plan: the request as it stands\n\n## Why\nNo plan was made, because the request does not speak of " +
-			"broad work. Look at the code first, then do what the request says, no more and no less. The review " +
-			"goes by the request.\n",
+			"broad work. Look at the code first, then do what the request says, no more and no less. Where that " +
+			"shows that the change reaches far, or leaves open what the code does not settle, ask for a plan with " +
+			"`replan` before anything is changed. The review goes by the request.\n",
 	)
 }
 
