@@ -289,7 +289,7 @@ func checkLine(c plan.CheckResult, more string, tail int) string {
 	line := fmt.Sprintf("- `%s` (%s): %s%s\n", c.Command, kind, checkWord(c), more)
 	if tail > 0 && !c.Passed() && c.NotStarted == "" {
 		output := colour().ReplaceAllString(withoutCoverage(c.Output), "")
-		line += indent(cutTo(output, tail/3, tail*2/3, "the workflow kept the rest"))
+		line += indent(cutTo(output, tail/3, tail-tail/3, "the workflow kept the rest"))
 	}
 	return line
 }
