@@ -69,7 +69,9 @@ func fence(tag, attrs, data string) string {
 func Fence(tag, attrs, data string) string { return fence(tag, attrs, data) }
 
 // cut shortens data from the middle, at line ends, to about limit bytes.
-func cut(data string, limit int, hint string) string { return cutTo(data, limit-limit/3, limit/3, hint) }
+func cut(data string, limit int, hint string) string {
+	return cutTo(data, limit-limit/3, limit/3, hint)
+}
 
 // cutTo shortens data to about so many bytes of its head and of its tail, at line ends.
 func cutTo(data string, head, tail int, hint string) string {

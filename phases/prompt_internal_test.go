@@ -187,6 +187,26 @@ func TestTablesOfCoverageDoNotCrowdOutWhatFailed(t *testing.T) {
 	}
 }
 
+// TestOfAFailingCheckTheEndIsShown: that is where most say what failed; without colours, and
+// with how those stood that are not run any more.
+func TestOfAFailingCheckTheEndIsShown(t *testing.T) {
+	t.Parallel()
+	failing := plan.CheckResult{
+		Check:    plan.Check{Command: "t"},
+		ExitCode: 2,
+		Output:   "\x1b[1m== BANNER\x1b[0m\n" + strings.Repeat("a line of it\n", 100) + "\x1b[31mE no module x\x1b[0m\n" + strings.Repeat("=", 150) + "\n",
+	}
+	got := checkList([]plan.CheckResult{failing}, baselineTail)
+	if !strings.Contains(got, "    E no module x\n") || !strings.Contains(got, "    == BANNER\n") || strings.Contains(got, "\x1b") {
+		t.Errorf("an implementer is told %q", got)
+	}
+	want := "- `u` (advisory): passed\n- `t` (advisory): failed with exit status 2, before the work began; not run since\n"
+	passing := plan.CheckResult{Check: plan.Check{Command: "u"}}
+	if got := checksSince([]plan.CheckResult{failing, passing}, []plan.CheckResult{passing}); got != want {
+		t.Errorf("a reviewer is told %q", got)
+	}
+}
+
 // TestWhatIsShownOfAReviewsFiles: what commands name, tests, and what is short. Of what they
 // have put out the size is told, and what a command writes is not said twice.
 func TestWhatIsShownOfAReviewsFiles(t *testing.T) {
