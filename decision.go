@@ -139,6 +139,10 @@ func CallDigest(name string, args json.RawMessage) string {
 // PlanDigest names a plan by its text: the hex SHA-256 of that.
 func PlanDigest(text string) string { return hexDigest(text) }
 
+// SealedDigest is a digest under which people decide about what a journal from elsewhere says
+// that a run waits with: whoever wrote that does not know the seal.
+func SealedDigest(seal, digest string) string { return hexDigest(seal + "\x00" + digest) }
+
 func hexDigest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

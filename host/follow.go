@@ -28,6 +28,13 @@ func (h *Host) Follow(ctx context.Context, id plan.RunID, after int64) iter.Seq2
 				yield(plan.Event{}, fmt.Errorf("follow run %s: %w", id, err))
 				return
 			}
+			if parked, ok := ev.Body.(plan.Parked); ok {
+				here, err := h.parkedHere(ctx, db, id, &parked)
+				if err != nil { // it can be followed, and not decided
+					here, parked.Waiting = &parked, nil
+				}
+				ev.Body = *here
+			}
 			if !yield(ev, nil) {
 				return
 			}

@@ -53,6 +53,8 @@ type Letter struct {
 	Plan string `json:"plan,omitempty"`
 	// Reject ends the run whose plan is denied.
 	Reject bool `json:"reject,omitempty"`
+
+	bound string // the digest that it was given, once it is about what waits
 }
 
 // Told is what becomes of a letter.

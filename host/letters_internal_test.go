@@ -75,7 +75,7 @@ func TestWhatAStorySaysThatWaits(t *testing.T) {
 	h, _ := waitingRun(t, 4, bodies...)
 	calls, err := h.WaitingCalls(t.Context(), "R")
 	if err != nil || len(calls) != 1 || calls[0].Shown() != "command: rm -rf x" ||
-		calls[0].Digest != plan.CallDigest("bash", args) || calls[0].Grant != (plan.Grant{}) {
+		calls[0].Digest == "" || calls[0].Grant != (plan.Grant{}) {
 		t.Errorf("%+v, %v", calls, err)
 	}
 	_, err = h.Decide(t.Context(), "R", Decision{Approve: true, Scope: plan.ScopeAlways})
@@ -85,8 +85,10 @@ func TestWhatAStorySaysThatWaits(t *testing.T) {
 	if files, err := filepath.Glob(filepath.Join(h.Getenv("PLAN_HOME"), "config.toml")); err != nil || len(files) > 0 {
 		t.Errorf("the settings were written: %v", err)
 	}
-	if _, err := h.Decide(t.Context(), "R", Decision{Approve: true, Digest: digest}); err == nil {
-		t.Error("a yes for what was said elsewhere is taken")
+	for _, theirs := range []string{digest, plan.CallDigest("bash", args)} { // both can stand beside other words
+		if _, err := h.Decide(t.Context(), "R", Decision{Approve: true, Digest: theirs}); err == nil {
+			t.Error("a yes for what was said elsewhere is taken")
+		}
 	}
 	if _, err := h.Decide(t.Context(), "R", Decision{Approve: true}); err != nil {
 		t.Errorf("%v %s", err, hint.Of(err))

@@ -56,7 +56,11 @@ func (h *Host) Standing(ctx context.Context, id plan.RunID, see func(plan.Event)
 		return nil, err
 	}
 	run, err := Fold(ctx, db, id, see)
-	if err != nil || run.State.Final() || run.Parked != nil {
+	if err != nil || run.State.Final() {
+		return run, err
+	}
+	if run.Parked != nil {
+		run.Parked, err = h.parkedHere(ctx, db, id, run.Parked)
 		return run, err
 	}
 	if _, held := db.Holder(id); held {
@@ -71,4 +75,24 @@ func (h *Host) Standing(ctx context.Context, id plan.RunID, see func(plan.Event)
 		see(parked)
 	}
 	return run, nil
+}
+
+// parkedHere is how a run is parked. What one that was taken in waits with is what this program
+// says of it: its journal may tell people of something else.
+func (h *Host) parkedHere(
+	ctx context.Context,
+	db *memory.DB,
+	id plan.RunID,
+	as *plan.Parked,
+) (*plan.Parked, error) {
+	if upTo, err := db.Imported(ctx, id); err != nil || upTo == 0 || len(as.Waiting) == 0 {
+		return as, err
+	}
+	waits, err := readPending(ctx, db, id)
+	if err != nil {
+		return nil, err
+	}
+	here := *as
+	here.Waiting = waits.open
+	return &here, nil
 }

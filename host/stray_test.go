@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/plan-engine/plan"
+	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/config/trust"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
@@ -292,3 +293,85 @@ func forge(t *testing.T, w *hosttest.World, id plan.RunID, events []plan.Event, 
 		t.Fatal(err)
 	}
 }
+
+// A decision about what an imported run waits with names what this program shows of it. What
+// its journal says that a person is shown, and the digest that it says of that, decide nothing.
+func TestAJournalShowsNothingThatIsDecided(t *testing.T) {
+	t.Parallel()
+	w := hosttest.New(t, asksToClear)
+	h, like := elsewhere(t, w, host.Request{Dir: w.Repo, Text: "Clear the junk"})
+	id, digest := h.NewRunID(), ""
+	past := journalOf(t, h, like)
+	for i, ev := range past {
+		switch b := ev.Body.(type) {
+		case plan.ApprovalRequired:
+			digest = b.Digest
+			b.Shown, b.Effect = "$ ls", "$ ls"
+			past[i].Body = b
+		case plan.Parked:
+			b.Waiting[0].Args, b.Waiting[0].Effect = []byte(`{"command":"ls"}`), "$ ls"
+			past[i].Body = b
+		}
+	}
+	file := filepath.Join(w.Dir, "shown.jsonl")
+	forge(t, w, id, past, file)
+	w.TakeIn(t, file)
+	if _, err := h.Decide(t.Context(), id, host.Decision{Approve: true, Call: "call_implement_1_1_0_0", Digest: digest}); err == nil {
+		t.Error("what its journal shows was decided")
+	}
+	shown := func(calls []plan.WaitingCall) plan.WaitingCall {
+		t.Helper()
+		if len(calls) != 1 || !strings.Contains(calls[0].Shown(), "rm -rf junk") || calls[0].Digest == digest {
+			t.Fatalf("it waits with %+v", calls)
+		}
+		return calls[0]
+	}
+	waits, err := h.Waits(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := shown(waits)
+	run, err := h.Standing(t.Context(), id, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown(run.Parked.Waiting)
+	for ev, err := range h.Follow(t.Context(), id, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, ok := ev.Body.(plan.Parked); ok {
+			shown(b.Waiting)
+			break
+		}
+	}
+	decision := host.Decision{Approve: true, Call: call.Call, Digest: call.Digest}
+	if _, err := h.Decide(t.Context(), id, decision); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Decide(t.Context(), id, decision); err == nil || !strings.Contains(err.Error(), "already approved by person") {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(w.Repo, "junk"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	at := h.At(w.Repo)
+	if _, err := at.Resume(t.Context(), id, host.Options{Settings: config.Config{}}, host.Face{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(w.Repo, "junk")); err == nil {
+		t.Error("the yes does not count")
+	}
+}
+
+// asksToClear is a model that asks to remove a folder.
+const asksToClear = `
+[[reply]]
+phase = "implement"
+about = "Clear the junk"
+attempt = 1
+turn = 0
+  [[reply.call]]
+  name = "bash"
+  args = { command = "rm -rf junk" }
+`

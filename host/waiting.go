@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,9 @@ type pending struct {
 	// open are the calls, questions and plans that the run waits with, each with
 	// its digest.
 	open []plan.WaitingCall
+	// own are the digests of those that only a journal from elsewhere tells of, by call:
+	// people decide about them under another one.
+	own map[string]string
 	// resolved says of those that were decided by whom and when.
 	resolved map[string]string
 	last     string   // the one of them that was decided last
@@ -29,8 +33,25 @@ type pending struct {
 // undecided are those of open about which no decision has come yet.
 func (d *pending) undecided() []plan.WaitingCall {
 	return slices.DeleteFunc(slices.Clone(d.open), func(w plan.WaitingCall) bool {
-		return slices.ContainsFunc(d.letters, func(l Letter) bool { return l.Call == w.Call && l.Digest == w.Digest })
+		return slices.ContainsFunc(d.letters, func(l Letter) bool {
+			return l.Call == w.Call && l.Digest == d.digestOf(w)
+		})
 	})
+}
+
+// digestOf is the digest under which a decision about a call lies in the inbox.
+func (d *pending) digestOf(w plan.WaitingCall) string { return cmp.Or(d.own[w.Call], w.Digest) }
+
+// seal has people decide about what only a journal from elsewhere tells of under digests that
+// whoever wrote it cannot know: it may say that they are shown something else.
+func (d *pending) seal(at time.Time) {
+	d.own = map[string]string{}
+	for i, w := range d.open {
+		if w.Digest != "" {
+			d.own[w.Call] = w.Digest
+			d.open[i].Digest = plan.SealedDigest(at.UTC().Format(time.RFC3339Nano), w.Digest)
+		}
+	}
 }
 
 // readPending reads a run's journal, and what in its inbox has decided already.
@@ -109,6 +130,13 @@ func readPending(ctx context.Context, db *memory.DB, id plan.RunID) (*pending, e
 		}
 		d.open = append(d.open, w)
 	}
+	if from.isForeign() && len(d.run.Parked.Waiting) == 0 {
+		at, err := db.ImportedAt(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		d.seal(at)
+	}
 	return d, nil
 }
 
@@ -159,15 +187,15 @@ func bindToCall(ctx context.Context, db *memory.DB, waits *pending, l *Letter) (
 	if err != nil {
 		return call, err
 	}
-	if l.Digest != "" && call.Digest != "" && l.Digest != call.Digest {
+	if l.Digest != "" && call.Digest != "" && l.Digest != call.Digest && l.bound != call.Digest {
 		return call, hint.New(
 			fmt.Sprintf("call %s of run %s waits with the digest %s: it is not what you were shown",
 				call.Call, id, call.Digest),
 			fmt.Sprintf("Look at it, and decide again: plan approve %s --show", id),
 		)
 	}
-	l.Call, l.Digest = call.Call, call.Digest
-	return call, requireFirst(ctx, db, id, call)
+	l.Call, l.Digest, l.bound = call.Call, waits.digestOf(call), call.Digest
+	return call, requireFirst(ctx, db, id, plan.WaitingCall{Call: l.Call, Digest: l.Digest})
 }
 
 // asksSomething reports whether the run waits with a question.

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/plan-engine/plan"
 )
@@ -21,6 +22,18 @@ func (db *DB) Imported(ctx context.Context, run plan.RunID) (upTo int64, err err
 	err = db.read.QueryRowContext(ctx, `SELECT coalesce(max(taken_seq), 0) FROM inbox JOIN runs ON run = key
 		WHERE runs.id = ? AND kind = '`+kindImported+`'`, string(run)).Scan(&upTo)
 	return upTo, db.runError("look for the origin of", run, err)
+}
+
+// ImportedAt is when a run was taken in, to the nanosecond: no journal from elsewhere can say it.
+// It is the zero time for a run that was begun here.
+func (db *DB) ImportedAt(ctx context.Context, run plan.RunID) (time.Time, error) {
+	var at int64
+	err := db.read.QueryRowContext(ctx, `SELECT coalesce(max(inbox.created), 0) FROM inbox JOIN runs ON run = key
+		WHERE runs.id = ? AND kind = '`+kindImported+`'`, string(run)).Scan(&at)
+	if err != nil || at == 0 {
+		return time.Time{}, db.runError("look for the origin of", run, err)
+	}
+	return time.Unix(0, at), nil
 }
 
 // noteImported notes that the journal of a run, up to an event, was written elsewhere.
