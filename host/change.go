@@ -363,10 +363,11 @@ func (m ApplyResult) finish(merge worktree.MergeResult, undoStep step, err error
 	if n := len(m.Conflicts); n != 1 {
 		files = fmt.Sprintf("%d files", n)
 	}
-	return m, hint.New(
-		files+" with conflict markers: "+strings.Join(m.Conflicts, ", "),
-		"Edit them. The tree as it was is kept as "+m.Undo+".",
-	)
+	advice := "Edit them."
+	if m.Undo != "" {
+		advice += " The tree as it was is kept as " + m.Undo + "."
+	}
+	return m, hint.New(files+" with conflict markers: "+strings.Join(m.Conflicts, ", "), advice)
 }
 
 // listOf is a list that is [] in JSON where it is empty.
