@@ -10,6 +10,7 @@ import (
 
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/batch/nats/server"
 )
 
 // BenchmarkQueue is the queue alone: workers that take jobs and have done them at
@@ -18,7 +19,7 @@ import (
 func BenchmarkQueue(b *testing.B) {
 	for _, workers := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprint("workers-", workers), func(b *testing.B) {
-			srv, err := nats.Serve(nats.ServerConfig{Dir: b.TempDir()})
+			srv, err := server.Serve(server.Config{Dir: b.TempDir()})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -78,7 +79,7 @@ func BenchmarkSimulatedWorkers(b *testing.B) {
 		jobs        = workers
 		shortest    = 20 * time.Second
 	)
-	srv, err := nats.Serve(nats.ServerConfig{Dir: b.TempDir()})
+	srv, err := server.Serve(server.Config{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -18,14 +18,15 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/batch/nats/server"
 )
 
 const lease = 600 * time.Millisecond
 
 // serve begins a queue that ends with the test.
-func serve(t *testing.T, dir string, port int) *nats.Server {
+func serve(t *testing.T, dir string, port int) *server.Server {
 	t.Helper()
-	srv, err := nats.Serve(nats.ServerConfig{Dir: dir, Port: port, Token: "secret"})
+	srv, err := server.Serve(server.Config{Dir: dir, Port: port, Token: "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}

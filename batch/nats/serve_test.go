@@ -19,6 +19,7 @@ import (
 
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/batch/nats/server"
 )
 
 // certificate makes one for this machine, and a file by which it is trusted.
@@ -77,7 +78,7 @@ func TestTLSAndNKeys(t *testing.T) {
 	pair, ca := certificate(t, dir)
 	public, known := nkey(t, filepath.Join(dir, "known"))
 	_, stranger := nkey(t, filepath.Join(dir, "stranger"))
-	srv, err := nats.Serve(nats.ServerConfig{
+	srv, err := server.Serve(server.Config{
 		Dir:   filepath.Join(dir, "queue"),
 		TLS:   &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
 		NKeys: []string{public},

@@ -19,6 +19,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/batch/nats/server"
 	"github.com/plan-engine/plan/config"
 	"github.com/plan-engine/plan/internal/sampling"
 )
@@ -46,7 +47,7 @@ func (m queueRange) newTryout(name string) *tryout {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		m.t.Fatal(err)
 	}
-	srv, err := nats.Serve(nats.ServerConfig{Dir: filepath.Join(dir, "queue"), Token: "secret"})
+	srv, err := server.Serve(server.Config{Dir: filepath.Join(dir, "queue"), Token: "secret"})
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/batch/nats/server"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
 )
@@ -18,7 +19,7 @@ import (
 // memory (/dev/shm) makes it ready in seconds.
 func BenchmarkQueueIsLookedAt(b *testing.B) {
 	const jobs = 10_000
-	srv, err := nats.Serve(nats.ServerConfig{Dir: b.TempDir()})
+	srv, err := server.Serve(server.Config{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

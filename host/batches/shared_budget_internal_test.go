@@ -12,6 +12,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/batch/nats/server"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -25,7 +26,7 @@ func (f modelFunc) Generate(ctx context.Context, _ loop.Call, _ func(loop.Delta)
 // were under way: one for each job. One that was given another budget goes on.
 func TestWorkersShareABudget(t *testing.T) {
 	t.Parallel()
-	srv, err := nats.Serve(nats.ServerConfig{Dir: t.TempDir()})
+	srv, err := server.Serve(server.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

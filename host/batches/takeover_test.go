@@ -18,6 +18,7 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/batch/nats/server"
 	"github.com/plan-engine/plan/engine"
 	"github.com/plan-engine/plan/host"
 	"github.com/plan-engine/plan/host/batches"
@@ -32,7 +33,7 @@ type queue struct {
 	*hosttest.World
 	t     *testing.T
 	store *nats.Store
-	srv   *nats.Server
+	srv   *server.Server
 	port  int
 	links map[string]*cable.Cable  // of homes that do not reach it directly
 	off   map[string]time.Duration // by which the clocks of homes are off
@@ -62,7 +63,7 @@ func newQueue(t *testing.T, request string) *queue {
 
 func (q *queue) serve(port int) {
 	q.t.Helper()
-	srv, err := nats.Serve(nats.ServerConfig{Dir: filepath.Join(q.Dir, "queue"), Port: port})
+	srv, err := server.Serve(server.Config{Dir: filepath.Join(q.Dir, "queue"), Port: port})
 	if err != nil {
 		q.t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ var owners = map[string]string{
 	"charm.land/catwalk":                     "model/catalog",
 	"github.com/tiktoken-go":                 "model/tokens",
 	"github.com/pelletier/go-toml":           "config model/scripted",
-	"github.com/nats-io":                     "batch/nats batch/nats/natstest",
+	"github.com/nats-io":                     "batch/nats batch/nats/natstest batch/nats/server",
 	"charm.land/bubbletea":                   "face/tui",
 	"charm.land/lipgloss":                    "face/tui/draw",
 	"github.com/charmbracelet/x/ansi":        "face/tui face/tui/draw face/tui/composer",
@@ -176,6 +176,11 @@ func TestDataLinksNoServers(t *testing.T) {
 				t.Errorf("%s links %s, which speaks to servers", name, speaker)
 			}
 		}
+	}
+	links := map[string]bool{}
+	linked(all, "host", links)
+	if server := "batch/nats/server"; links[server] || all[server].ImportPath == "" {
+		t.Errorf("host links %s, or it is gone: a program that takes part in a queue serves none", server)
 	}
 }
 

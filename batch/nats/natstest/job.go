@@ -8,12 +8,13 @@ import (
 	"github.com/plan-engine/plan"
 	"github.com/plan-engine/plan/batch"
 	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/batch/nats/server"
 )
 
 // Job is a queue of its own with one job, "shop" of the batch, which a worker has taken as the
 // run.
 type Job struct {
-	Server *nats.Server
+	Server *server.Server
 	Store  *nats.Store
 	Worker *nats.Worker
 
@@ -33,7 +34,7 @@ func NewJob(t testing.TB, of string, run plan.RunID) *Job {
 		run:   run,
 	}
 	var err error
-	if q.Server, err = nats.Serve(nats.ServerConfig{Dir: t.TempDir()}); err != nil {
+	if q.Server, err = server.Serve(server.Config{Dir: t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(q.Server.Close)

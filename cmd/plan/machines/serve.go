@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/plan-engine/plan/batch/nats"
+	"github.com/plan-engine/plan/batch/nats/server"
 	"github.com/plan-engine/plan/internal/hint"
 )
 
@@ -48,7 +48,7 @@ full it serves nothing until there is room again. See docs/machines.md.`,
 					return err
 				}
 			}
-			srv, err := nats.Serve(c)
+			srv, err := server.Serve(c)
 			if err != nil {
 				return err
 			}
@@ -100,7 +100,7 @@ func (s servedQueue) write(w io.Writer) error {
 	return err
 }
 
-func (p Program) serverConfig(listen, cert, key string) (c nats.ServerConfig, tokenFile string, err error) {
+func (p Program) serverConfig(listen, cert, key string) (c server.Config, tokenFile string, err error) {
 	address, port, err := net.SplitHostPort(listen)
 	if err == nil {
 		c.Port, err = strconv.Atoi(port)
@@ -143,7 +143,7 @@ const (
 // keepServing serves until the context ends. A server whose disk is full answers no
 // client; it is closed then, so that they are told that there is none, and begun anew
 // at the same address once there is room. Workers come back to it as after a restart.
-func (p Program) keepServing(ctx context.Context, srv *nats.Server, c nats.ServerConfig) error {
+func (p Program) keepServing(ctx context.Context, srv *server.Server, c server.Config) error {
 	tick := time.NewTicker(fullEvery)
 	defer tick.Stop()
 	c.Port = srv.Port()
@@ -163,7 +163,7 @@ func (p Program) keepServing(ctx context.Context, srv *nats.Server, c nats.Serve
 			srv = nil
 		case srv == nil && hasRoom(c.Dir):
 			var err error
-			if srv, err = nats.Serve(c); err != nil {
+			if srv, err = server.Serve(c); err != nil {
 				return err
 			}
 			p.note("there is room again: the queue is served at " + srv.URL())

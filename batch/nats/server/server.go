@@ -1,4 +1,7 @@
-package nats
+// Package server serves the queue of package nats from this process: a JetStream that keeps
+// everything in a folder. It is apart from the queue, since most programs that take part in
+// one only reach it, and the server is large. It knows nothing of what is kept.
+package server
 
 import (
 	"crypto/tls"
@@ -10,8 +13,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ServerConfig says how a queue is served by this process.
-type ServerConfig struct {
+// Config says how a queue is served by this process.
+type Config struct {
 	Dir   string // where everything is kept
 	Host  string // default: 127.0.0.1
 	Port  int    // 0 for any that is free
@@ -28,7 +31,7 @@ type Server struct{ server *server.Server }
 const serverStart = 30 * time.Second
 
 // Serve begins to serve a queue. Whatever it has acknowledged is on disk.
-func Serve(cfg ServerConfig) (*Server, error) {
+func Serve(cfg Config) (*Server, error) {
 	if cfg.Host == "" {
 		cfg.Host = "127.0.0.1"
 	}
