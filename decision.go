@@ -140,7 +140,7 @@ func CallDigest(name string, args json.RawMessage) string {
 func PlanDigest(text string) string { return hexDigest(text) }
 
 // SealedDigest is a digest under which people decide about what a journal from elsewhere says
-// that a run waits with: whoever wrote that does not know the seal.
+// that a run waits with: its author does not know the seal.
 func SealedDigest(seal, digest string) string { return hexDigest(seal + "\x00" + digest) }
 
 func hexDigest(text string) string {

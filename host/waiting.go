@@ -43,7 +43,7 @@ func (d *pending) undecided() []plan.WaitingCall {
 func (d *pending) digestOf(w plan.WaitingCall) string { return cmp.Or(d.own[w.Call], w.Digest) }
 
 // seal has people decide about what only a journal from elsewhere tells of under digests that
-// whoever wrote it cannot know: it may say that they are shown something else.
+// its author cannot know: it may say that they are shown something else.
 func (d *pending) seal(at time.Time) {
 	d.own = map[string]string{}
 	for i, w := range d.open {

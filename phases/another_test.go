@@ -90,8 +90,8 @@ text = "Done as far as it goes."
 	})
 }
 
-// TestTheDirectWayHasAWayBack: no words of a request say for sure that it is small, so whoever
-// has looked can ask for a plan, and is told so.
+// TestTheDirectWayHasAWayBack: no words of a request say for sure that it is small, so the
+// implementer who has looked can ask for a plan, and is told so.
 func TestTheDirectWayHasAWayBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "[[reply]]\n  [[reply.call]]\n  name = \"replan\"\n  args = { evidence = \"ninety callers\" }\n", nil)

@@ -41,7 +41,7 @@ func (c Candidacy) Why() string {
 
 // DirectPlan is the plan of the direct way, which has none: the request itself
 // is what is carried out and reviewed. Words tell little of how far a change reaches, so
-// whoever looks at the code first can ask for a plan.
+// the implementer, who looks at the code first, can ask for a plan.
 func DirectPlan() plan.PlanDoc {
 	return ParsePlan(
 		"# Plan: the request as it stands\n\n## Why\nNo plan was made, because the request does not speak of " +

@@ -143,7 +143,7 @@ func spans(w Wanted, defs []syntax.Symbol, lines []string) [][2]int {
 }
 
 // withComment is the first line of a definition that begins at a line, with what is said of
-// it right above: whoever changes the one changes the other.
+// it right above: a change of the one is one of the other.
 func withComment(first int, lines []string) int {
 	at := first
 	for at > 1 && comment().MatchString(lines[at-2]) {

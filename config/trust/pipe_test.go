@@ -11,8 +11,8 @@ import (
 	"github.com/plan-engine/plan/config/trust"
 )
 
-// What a command names can be a pipe by the time that it is read: nobody waits for who
-// writes into it.
+// What a command names can be a pipe by the time that it is read: no writer is
+// waited for.
 func TestACommandIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
