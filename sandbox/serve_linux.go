@@ -167,12 +167,34 @@ func (s *server) start(id int64, t task, files []*os.File) error {
 	}
 	s.running[pid] = id
 	if t.Memory > 0 {
-		// From outside, because this process may have reserved more already; and not
-		// RLIMIT_AS, which would count what programs reserve and never touch.
-		limit := unix.Rlimit{Cur: t.Memory, Max: t.Memory}
-		_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &limit, nil) // it may have ended
+		boundMemory(os.Getpid(), pid, t.Memory)
 	}
 	return nil
+}
+
+// boundMemory bounds what a task, and each process that it starts, may reserve to write to: from
+// outside, because this process may have reserved more already, and not by RLIMIT_AS, which would
+// count what programs reserve and never touch. The task runs already, so what it has started
+// meanwhile is bounded, too; all that comes from the server behind a wall has the same bound.
+func boundMemory(server, leader int, most uint64) {
+	limit := unix.Rlimit{
+		Cur: most,
+		Max: most,
+	}
+	_ = unix.Prlimit(leader, unix.RLIMIT_DATA, &limit, nil) // it may have ended
+	for found := true; found; {
+		found = false
+		procs, err := processes()
+		if err != nil {
+			return
+		}
+		for _, p := range descendants(procs, server) {
+			var has unix.Rlimit
+			if unix.Prlimit(p.PID, unix.RLIMIT_DATA, nil, &has) == nil && has.Max > most {
+				found = unix.Prlimit(p.PID, unix.RLIMIT_DATA, &limit, nil) == nil || found
+			}
+		}
+	}
 }
 
 // spareThreads makes threads that wait to be used. One that the runtime needs
