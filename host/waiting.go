@@ -56,16 +56,6 @@ func (d *pending) seal(at time.Time) {
 
 // readPending reads a run's journal, and what in its inbox has decided already.
 func readPending(ctx context.Context, db *memory.DB, id plan.RunID) (*pending, error) {
-	d := &pending{resolved: map[string]string{}}
-	var open []plan.WaitingCall
-	close := func(call string) {
-		open = slices.DeleteFunc(open, func(w plan.WaitingCall) bool { return w.Call == call })
-	}
-	resolve := func(call, how, by string, at time.Time) {
-		close(call)
-		d.last = call
-		d.resolved[call] = fmt.Sprintf("%s by %s at %s", how, by, ClockTime(at))
-	}
 	letters, err := db.Letters(ctx, id) // first: one that is taken meanwhile stands in the journal then
 	if err != nil {
 		return nil, wrap("read the inbox", err)
@@ -78,59 +68,26 @@ func readPending(ctx context.Context, db *memory.DB, id plan.RunID) (*pending, e
 	if err != nil {
 		return nil, err
 	}
-	d.run = &engine.Run{}
+	d := &pending{
+		run:      &engine.Run{},
+		resolved: map[string]string{},
+	}
 	for _, ev := range past {
 		ev = from.tell(ev)
 		d.run.Apply(ev)
-		switch b := ev.Body.(type) {
-		case plan.ApprovalRequired:
-			close(b.Call) // asked again: it has changed
-			delete(d.resolved, b.Call)
-			open = append(open, plan.WaitingCall{
-				Call:   b.Call,
-				Name:   b.Name,
-				Args:   b.Args,
-				Why:    b.Why,
-				Rule:   b.Rule,
-				Effect: b.Effect,
-				Grant:  b.Grant,
-				Digest: b.Digest,
-			})
-		case plan.Question:
-			open = append(open, plan.WaitingCall{
-				Call:     b.Call,
-				Question: b.Question,
-				Options:  b.Options,
-			})
-		case plan.ApprovalResolved:
-			resolve(b.Call, decisionWord(b), b.By, ev.Time)
-		case plan.Answered:
-			resolve(b.Call, "answered", b.By, ev.Time)
-		case plan.ToolEnd:
-			close(b.Call)
-		}
+		d.apply(ev)
 	}
 	d.readLetters(letters)
-	text := ""
-	if doc := d.run.Plan(); doc != nil {
-		text = doc.Text
-	}
 	if d.run.Parked == nil {
-		return d, nil // what it has asked, it asks of the process that drives it
+		d.open = nil // what it has asked, it asks of the process that drives it
+		return d, nil
 	}
-	if len(d.run.Parked.Waiting) > 0 { // else an earlier program parked it
-		open = d.run.Parked.Waiting
+	waiting := d.run.Parked.Waiting
+	if len(waiting) > 0 { // else an earlier program parked it
+		d.open = slices.Clone(waiting)
 	}
-	for _, w := range open {
-		if w.IsPlan() && w.Effect == "" {
-			w.Effect = text
-		}
-		if w.Question == "" || w.Name != "" { // else an earlier program asked it
-			w = w.Bound(text)
-		}
-		d.open = append(d.open, w)
-	}
-	if from.isForeign() && len(d.run.Parked.Waiting) == 0 {
+	d.bind()
+	if from.isForeign() && len(waiting) == 0 {
 		at, err := db.ImportedAt(ctx, id)
 		if err != nil {
 			return nil, err
@@ -138,6 +95,64 @@ func readPending(ctx context.Context, db *memory.DB, id plan.RunID) (*pending, e
 		d.seal(at)
 	}
 	return d, nil
+}
+
+// apply takes in what an event asks people, or says that was decided.
+func (d *pending) apply(ev plan.Event) {
+	switch b := ev.Body.(type) {
+	case plan.ApprovalRequired:
+		d.close(b.Call) // asked again: it has changed
+		delete(d.resolved, b.Call)
+		d.open = append(d.open, plan.WaitingCall{
+			Call:   b.Call,
+			Name:   b.Name,
+			Args:   b.Args,
+			Why:    b.Why,
+			Rule:   b.Rule,
+			Effect: b.Effect,
+			Grant:  b.Grant,
+			Digest: b.Digest,
+		})
+	case plan.Question:
+		d.open = append(d.open, plan.WaitingCall{
+			Call:     b.Call,
+			Question: b.Question,
+			Options:  b.Options,
+		})
+	case plan.ApprovalResolved:
+		d.resolve(b.Call, decisionWord(b), b.By, ev.Time)
+	case plan.Answered:
+		d.resolve(b.Call, "answered", b.By, ev.Time)
+	case plan.ToolEnd:
+		d.close(b.Call)
+	}
+}
+
+func (d *pending) close(call string) {
+	d.open = slices.DeleteFunc(d.open, func(w plan.WaitingCall) bool { return w.Call == call })
+}
+
+func (d *pending) resolve(call, how, by string, at time.Time) {
+	d.close(call)
+	d.last = call
+	d.resolved[call] = fmt.Sprintf("%s by %s at %s", how, by, ClockTime(at))
+}
+
+// bind gives what waits its digest, and a plan its text.
+func (d *pending) bind() {
+	text := ""
+	if doc := d.run.Plan(); doc != nil {
+		text = doc.Text
+	}
+	for i, w := range d.open {
+		if w.IsPlan() && w.Effect == "" {
+			w.Effect = text
+		}
+		if w.Question == "" || w.Name != "" { // else an earlier program asked it
+			w = w.Bound(text)
+		}
+		d.open[i] = w
+	}
 }
 
 // readLetters adds what was decided and is yet to be read by the process that drives
