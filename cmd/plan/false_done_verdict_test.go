@@ -46,7 +46,7 @@ func falseVerdicts() []falseDone {
 		said(
 			"a thought that never ends",
 			"<think>I might say "+proven,
-			"it is empty",
+			"came back empty",
 			"<think>I might say DONE</think>"+proven,
 		),
 		said(
