@@ -124,7 +124,8 @@ func TestUpdateShowsWholeRedactedLines(t *testing.T) {
 func TestUpdateDoesNotWaitForEverForALine(t *testing.T) {
 	t.Parallel()
 	var pieces, size int
-	_, _, err := newRunner(t, checks.Config{}).Run(t.Context(), t.TempDir(), plan.Trial{Check: plan.Check{Command: "head -c 100000 /dev/zero | tr '\\0' x"}}, func(s string) {
+	trial := plan.Trial{Check: plan.Check{Command: "head -c 100000 /dev/zero | tr '\\0' x"}}
+	_, _, err := newRunner(t, checks.Config{}).Run(t.Context(), t.TempDir(), trial, func(s string) {
 		pieces++
 		size += len(s)
 	})

@@ -194,7 +194,8 @@ func TestOfAFailingCheckTheEndIsShown(t *testing.T) {
 	failing := plan.CheckResult{
 		Check:    plan.Check{Command: "t"},
 		ExitCode: 2,
-		Output:   "\x1b[1m== BANNER\x1b[0m\n" + strings.Repeat("a line of it\n", 100) + "\x1b[31mE no module x\x1b[0m\n" + strings.Repeat("=", 150) + "\n",
+		Output: "\x1b[1m== BANNER\x1b[0m\n" + strings.Repeat("a line of it\n", 100) +
+			"\x1b[31mE no module x\x1b[0m\n" + strings.Repeat("=", 150) + "\n",
 	}
 	got := checkList([]plan.CheckResult{failing}, baselineTail)
 	if !strings.Contains(got, "    E no module x\n") || !strings.Contains(got, "    == BANNER\n") || strings.Contains(got, "\x1b") {

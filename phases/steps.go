@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/plan-engine/plan"
-	"github.com/plan-engine/plan/internal/lazy"
+	"github.com/plan-engine/plan/internal/sanitize"
 	"github.com/plan-engine/plan/loop"
 )
 
@@ -288,15 +288,11 @@ func checkLine(c plan.CheckResult, more string, tail int) string {
 	}
 	line := fmt.Sprintf("- `%s` (%s): %s%s\n", c.Command, kind, checkWord(c), more)
 	if tail > 0 && !c.Passed() && c.NotStarted == "" {
-		output := colour().ReplaceAllString(withoutCoverage(c.Output), "")
+		output := sanitize.Text(withoutCoverage(c.Output)) // checks of some repositories colour it in any case
 		line += indent(cutTo(output, tail/3, tail-tail/3, "the workflow kept the rest"))
 	}
 	return line
 }
-
-// colour finds what makes a terminal show text otherwise. Checks of some repositories put it
-// out in any case, and a model has nothing of it.
-var colour = lazy.Regexp(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // checkWord says how a check stands, and how much that is worth.
 func checkWord(c plan.CheckResult) string {

@@ -81,7 +81,8 @@ func TestRoute(t *testing.T) {
 // it was.
 func TestSwitchInTheMiddle(t *testing.T) {
 	t.Parallel()
-	for _, wires := range sampling.Pick(sampling.New(t), 1, [][2]string{{"chat", "anthropic"}, {"anthropic", "responses"}, {"responses", "chat"}}) {
+	pairs := [][2]string{{"chat", "anthropic"}, {"anthropic", "responses"}, {"responses", "chat"}}
+	for _, wires := range sampling.Pick(sampling.New(t), 1, pairs) {
 		t.Run(wires[0]+" to "+wires[1], func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)

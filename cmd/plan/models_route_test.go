@@ -60,7 +60,8 @@ func (w *wiretap) texts() []string {
 // their own phases and their own key, whatever their wires.
 func TestReviewByAnotherHouse(t *testing.T) {
 	t.Parallel()
-	for _, wires := range sampling.Pick(sampling.New(t), 1, [][2]string{{"responses", "anthropic"}, {"anthropic", "chat"}, {"chat", "responses"}}) {
+	pairs := [][2]string{{"responses", "anthropic"}, {"anthropic", "chat"}, {"chat", "responses"}}
+	for _, wires := range sampling.Pick(sampling.New(t), 1, pairs) {
 		t.Run(wires[0]+" and "+wires[1], func(t *testing.T) {
 			t.Parallel()
 			h := newModelHome(t)

@@ -77,7 +77,7 @@ func (a *API) jobEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := a.service.JobDocument(r.Context(), r.PathValue("id"), r.PathValue("job"))
+	d, _, err := a.service.JobDocument(r.Context(), r.PathValue("id"), r.PathValue("job"))
 	if err != nil {
 		return err
 	}

@@ -187,12 +187,12 @@ func (a *API) cancelBatch(w http.ResponseWriter, r *http.Request) error {
 
 // job answers with how the run of a job in the queue stands.
 func (a *API) job(w http.ResponseWriter, r *http.Request) error {
-	d, err := a.service.JobDocument(r.Context(), r.PathValue("id"), r.PathValue("job"))
+	d, _, err := a.service.JobDocument(r.Context(), r.PathValue("id"), r.PathValue("job"))
 	return ok(w, d, err)
 }
 
 func (a *API) jobDiff(w http.ResponseWriter, r *http.Request) error {
-	d, err := a.service.JobDocument(r.Context(), r.PathValue("id"), r.PathValue("job"))
+	d, _, err := a.service.JobDocument(r.Context(), r.PathValue("id"), r.PathValue("job"))
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,8 @@ type runPage struct {
 	Live    bool  // it may go on
 	Final   bool
 	Here    string // path of the page
+
+	past []plan.Event // of a job in the queue: what was read of it
 }
 
 // id finds the run that a path names.
@@ -37,7 +39,7 @@ func (p *Pages) id(r *http.Request) (plan.RunID, error) {
 // page is what the pages of one run have in common, also of that of a job in the queue.
 func (p *Pages) page(r *http.Request) (runPage, error) {
 	if job := r.PathValue("job"); job != "" {
-		d, err := p.service.JobDocument(r.Context(), r.PathValue("id"), job)
+		d, past, err := p.service.JobDocument(r.Context(), r.PathValue("id"), job)
 		if err != nil {
 			return runPage{}, err
 		}
@@ -46,6 +48,7 @@ func (p *Pages) page(r *http.Request) (runPage, error) {
 			Live:  !d.State.Final() && !d.Job.Over(),
 			Final: d.State.Final() || d.Job.Over(),
 			Here:  "/batches/" + d.Job.Batch + "/jobs/" + d.Job.ID,
+			past:  past,
 		}, nil
 	}
 	id, err := p.id(r)
@@ -63,10 +66,15 @@ func (p *Pages) page(r *http.Request) (runPage, error) {
 
 // events are those of a run so far.
 func (p *Pages) events(ctx context.Context, of runPage) iter.Seq2[plan.Event, error] {
-	if of.Job != nil {
-		return p.service.JobEvents(ctx, of.ID)
-	}
 	return func(yield func(plan.Event, error) bool) {
+		if of.Job != nil {
+			for _, ev := range of.past {
+				if !yield(ev, nil) {
+					return
+				}
+			}
+			return
+		}
 		db, err := p.service.Host.DB(ctx)
 		if err != nil {
 			yield(plan.Event{}, err)

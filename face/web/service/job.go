@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/plan-engine/plan"
@@ -31,14 +30,7 @@ func (j QueuedJob) Over() bool {
 
 // job finds a job of a batch in the queue.
 func (w *Service) job(ctx context.Context, prefix, name string) (of string, j batches.Job, err error) {
-	queued, err := w.everywhere().InQueue(ctx, prefix)
-	if err == nil && !queued {
-		err = fmt.Errorf("batch %s is in no queue that is shown here: %w", prefix, memory.ErrNoBatch)
-	}
-	if err != nil {
-		return "", j, err
-	}
-	s, err := w.Queue.Show(ctx, prefix)
+	s, err := w.everywhere().Show(ctx, prefix)
 	if err != nil {
 		return "", j, err
 	}
@@ -46,50 +38,53 @@ func (w *Service) job(ctx context.Context, prefix, name string) (of string, j ba
 	if at < 0 {
 		return "", j, hint.Usage("batch %s has no job %q", s.ID, name)
 	}
-	return s.ID, s.Jobs[at], nil
+	if j = s.Jobs[at]; j.Run != "" && j.Worker == "" {
+		return "", j, hint.Usage("job %s is none of a queue: its run is /runs/%s", j.ID, j.Run)
+	}
+	return s.ID, j, nil
 }
 
-// JobDocument says how the run of a job in the queue stands.
-func (w *Service) JobDocument(ctx context.Context, prefix, name string) (Run, error) {
+// JobDocument says how the run of a job in the queue stands, and what its journal has there.
+func (w *Service) JobDocument(ctx context.Context, prefix, name string) (d Run, past []plan.Event, err error) {
 	of, j, err := w.job(ctx, prefix, name)
 	if err != nil {
-		return Run{}, err
+		return d, nil, err
 	}
 	if j.Run == "" {
-		return Run{}, hint.New(
+		return d, nil, hint.New(
 			fmt.Sprintf("job %s is %s: it has no run yet", j.ID, j.State),
 			"It has one once a worker has taken it.",
 		)
 	}
-	var began plan.Event
-	run, err := engine.Fold(func(yield func(plan.Event, error) bool) {
-		for ev, err := range w.JobEvents(ctx, j.Run) {
-			if began.Seq == 0 {
-				began = ev
-			}
-			if !yield(ev, err) {
-				return
-			}
+	run := &engine.Run{}
+	for line, err := range w.Queue.Events(ctx, string(j.Run), 0, false) {
+		var ev plan.Event
+		if err == nil {
+			err = ev.UnmarshalJSON(line.JSON)
 		}
-	})
-	if err != nil {
-		return Run{}, err
+		if err != nil {
+			return d, nil, fmt.Errorf("read the journal of run %s: %w", j.Run, err)
+		}
+		run.Apply(ev)
+		past = append(past, ev)
 	}
 	info := memory.RunInfo{
 		ID:      j.Run,
 		Request: j.Request,
 		Repo:    j.Repo,
-		Created: began.Time,
 		Updated: run.Last,
 		Usage:   run.Usage,
 		CostUSD: run.Cost,
 		Priced:  run.Priced,
 	}
+	if len(past) > 0 {
+		info.Created = past[0].Time
+	}
 	if run.Start != nil {
 		info.Title = run.Start.Title
 		info.Request = run.Start.Request
 	}
-	d := newRun(host.ListRun(info), run)
+	d = newRun(host.ListRun(info), run)
 	d.Job = &QueuedJob{
 		Batch:  of,
 		ID:     j.ID,
@@ -104,22 +99,7 @@ func (w *Service) JobDocument(ctx context.Context, prefix, name string) (Run, er
 		first.Grant = plan.Grant{}     // its settings are a worker's
 		d.Waiting = listWaiting([]plan.WaitingCall{first})
 	}
-	return d, nil
-}
-
-// JobEvents are the events of the run of a job, as far as the queue has them.
-func (w *Service) JobEvents(ctx context.Context, id plan.RunID) iter.Seq2[plan.Event, error] {
-	return func(yield func(plan.Event, error) bool) {
-		for line, err := range w.Queue.Events(ctx, string(id), 0, false) {
-			var ev plan.Event
-			if err == nil {
-				err = ev.UnmarshalJSON(line.JSON)
-			}
-			if !yield(ev, err) || err != nil {
-				return
-			}
-		}
-	}
+	return d, past, nil
 }
 
 // JobDiff is the change of a job that has ended.
